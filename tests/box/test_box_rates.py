@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from box_parts import WALL, Recorded, opened, recorder
 
-from nettop.box import pace
+from nettop.box import blackbox
 from nettop.box.folder import Folder
 from nettop.box.minutes import load
 from nettop.box.past import Past
@@ -39,7 +39,7 @@ class Running(Recorded):
 
 @pytest.fixture
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    monkeypatch.setattr(pace, "PERCENT", 1e6)  # on a slow machine too
+    monkeypatch.setattr(blackbox, "PERCENT", 1e6)  # on a slow machine too
     host, folder = Running(), opened(tmp_path)
     recording = recorder(folder, host)
     for _ in range(SECONDS):

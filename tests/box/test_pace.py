@@ -10,8 +10,8 @@ import pytest
 from box_parts import WALL, Recorded
 
 from nettop import collect
-from nettop.box import pace
-from nettop.box.pace import LIGHT, REST, Pace
+from nettop.box import blackbox
+from nettop.box.blackbox import LIGHT, REST, Pace
 from nettop.frame.rates import Frame
 from nettop.views.observer import Observation, Observer
 
@@ -62,14 +62,14 @@ def run(
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "moves", lambda _frame: False)
-    monkeypatch.setattr(pace, "loses", lambda _frame: False)
+    monkeypatch.setattr(blackbox, "moves", lambda _frame: False)
+    monkeypatch.setattr(blackbox, "loses", lambda _frame: False)
 
 
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "moves", lambda _frame: True)
-    monkeypatch.setattr(pace, "loses", lambda _frame: True)
+    monkeypatch.setattr(blackbox, "moves", lambda _frame: True)
+    monkeypatch.setattr(blackbox, "loses", lambda _frame: True)
 
 
 @pytest.mark.usefixtures("quiet")
@@ -100,7 +100,7 @@ def test_a_busy_host_costs_half_a_percent_of_a_core(judgement: float, looks: int
     assert reads["cpu"] == 200
     assert observer.judgements == pytest.approx(looks, abs=4)
     spent = 200 * 0.001 + (observer.judgements - 1) * judgement
-    assert spent <= (200 + pace.SAVED) * pace.PERCENT / 100 + judgement
+    assert spent <= (200 + blackbox.SAVED) * blackbox.PERCENT / 100 + judgement
 
 
 @pytest.mark.usefixtures("busy")
@@ -108,7 +108,7 @@ def test_a_look_that_is_always_too_dear_is_made_every_twenty_seconds() -> None:
     host = Recorded(WALL)
     observer = Watched(host, {})
     run(observer, host, 200, sample=0.001, judgement=0.5)
-    assert observer.judgements == 200 / pace.LONGEST + 1
+    assert observer.judgements == 200 / blackbox.LONGEST + 1
 
 
 def test_losses_that_begin_are_judged_at_once_and_all_is_read_a_second_later(
@@ -117,8 +117,8 @@ def test_losses_that_begin_are_judged_at_once_and_all_is_read_a_second_later(
     host = Recorded(WALL)
     observer = Watched(host, {})
     seen = []
-    monkeypatch.setattr(pace, "moves", lambda _frame: False)
-    monkeypatch.setattr(pace, "loses", lambda frame: frame.at >= 12)
+    monkeypatch.setattr(blackbox, "moves", lambda _frame: False)
+    monkeypatch.setattr(blackbox, "loses", lambda frame: frame.at >= 12)
     steps = Pace(observer, Clock(observer, 0.001, 0.02))
     for second in range(18):
         before = observer.judgements, observer.reads["interrupts"]
@@ -148,12 +148,12 @@ def test_what_is_wanted_at_once_is_saved_later_unless_it_is_free(free: bool) -> 
         steps.step(eager=second % 100 == 0, free=free)
         host.wait(1)
     spent = 400 * 0.001 + observer.judgements * 0.05
-    most = 400 * pace.PERCENT / 100 + 2 * 0.05
+    most = 400 * blackbox.PERCENT / 100 + 2 * 0.05
     assert (spent > most) == free
 
 
 def test_what_counts_as_loss_are_counters_of_the_tables() -> None:
-    for table, names in pace._LOST.items():
+    for table, names in blackbox._LOST.items():
         known = {field.name for field in fields(collect.collector(table).Row)}
         assert known.issuperset(names), table
 
@@ -166,5 +166,5 @@ def test_a_host_without_link_statistics_has_a_pace() -> None:
         frame = steps.step(eager=False).frame
         host.wait(1)
     assert "netdev" in frame.tables
-    assert not pace.moves(frame)
-    assert not pace.loses(frame)
+    assert not blackbox.moves(frame)
+    assert not blackbox.loses(frame)

@@ -8,8 +8,8 @@ import pytest
 from box_parts import finding
 
 from nettop.advice.rules.load import load
+from nettop.box.blackbox import AGAIN, APART, Trigger, expressions
 from nettop.box.incident import Incident
-from nettop.box.trigger import AGAIN, APART, Trigger, expressions
 from nettop.config import rules_folder
 
 RULES = load([rules_folder()])

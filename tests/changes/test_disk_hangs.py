@@ -9,10 +9,9 @@ import pytest
 from hang import HANG, until
 from risky import make, pauses, shows
 
-from nettop.changes import aside, guard, memory
-from nettop.changes.aside import Aside
+from nettop.changes import guard, memory
 from nettop.changes.journal import Journal, since_boot
-from nettop.changes.memory import Memory
+from nettop.changes.memory import Aside, Memory
 from nettop.settings import Host
 
 pytestmark = pytest.mark.usefixtures("risky_device")
@@ -30,7 +29,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         answers.wait(HANG)
         ours(book)
 
-    monkeypatch.setattr(aside, "PATIENCE", 0.05)
+    monkeypatch.setattr(memory, "PATIENCE", 0.05)
     monkeypatch.setattr(memory, "DISK", Aside())
     monkeypatch.setattr(Journal, "must_be_ours", waits)
     yield answers
@@ -70,11 +69,11 @@ def test_a_guard_reverts_while_the_disk_hangs(
 
 def test_what_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     one, end, dropped = Aside(), threading.Event(), list[bool]()
-    monkeypatch.setattr(aside, "PATIENCE", HANG)
+    monkeypatch.setattr(memory, "PATIENCE", HANG)
     assert one(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
         one(lambda: 1 / 0)
-    monkeypatch.setattr(aside, "PATIENCE", 0.01)
+    monkeypatch.setattr(memory, "PATIENCE", 0.01)
     with pytest.raises(TimeoutError, match="does not answer"):
         one(lambda: end.wait(HANG), drop=dropped.append)
     begun: list[int] = []
@@ -82,6 +81,6 @@ def test_what_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
         one(lambda: begun.append(1))
     end.set()
     until(lambda: one.settled(1.0))
-    monkeypatch.setattr(aside, "PATIENCE", HANG)
+    monkeypatch.setattr(memory, "PATIENCE", HANG)
     assert one(lambda: 8) == 8
     assert (dropped, begun) == ([True], [])

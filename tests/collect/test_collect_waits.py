@@ -7,7 +7,7 @@ import pytest
 import waiting_programs
 from waiting_programs import STACK, call, memory_of, process, rows
 
-from nettop.collect import _calls, sockets_unix, threads, tun_readers, waits
+from nettop.collect import _descriptors, sockets_unix, threads, tun_readers, waits
 from nettop.collect._table import recall
 from nettop.frame.rates import Partly
 from nettop.host.source import Live
@@ -196,7 +196,9 @@ def test_no_more_than_so_many_processes_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_both_tables_have_each_call_that_the_architecture_has() -> None:
-    here, arm = ({one.name for one in _calls.TABLES[a].values()} for a in ("x86_64", "aarch64"))
+    here, arm = (
+        {one.name for one in _descriptors.TABLES[a].values()} for a in ("x86_64", "aarch64")
+    )
     assert here - arm == {"poll", "select", "epoll_wait"}
     assert arm <= here
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.facts.kinds.queue import Queue
-from nettop.facts.witness import (
+from nettop.facts.landing import (
     EXCESS,
     NOTHING,
     TRICKLE,

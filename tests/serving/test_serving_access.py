@@ -7,7 +7,7 @@ import json
 import pytest
 from folded import folded
 
-from nettop.serving.access import Access
+from nettop.serving.listen import Access
 from nettop.serving.packets import HEAD, WIDEST, received
 
 TOKEN = "sesame-0123456789"

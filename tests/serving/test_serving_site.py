@@ -24,7 +24,7 @@ from aiohttp.test_utils import unused_port
 from aiohttp.web import ServerRunner, TCPSite
 
 from nettop.serving import child, listen
-from nettop.serving.access import Access
+from nettop.serving.listen import Access
 
 TOKEN = "sesame-0123456789"
 # a screen of a few lines: tells its number, its environment, then every packet that it reads

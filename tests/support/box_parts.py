@@ -8,11 +8,10 @@ from pathlib import Path
 from small_host import Small
 
 from nettop.advice.rules.rule import Finding
-from nettop.box.blackbox import COMMENT, BlackBox
+from nettop.box.blackbox import COMMENT, BlackBox, Trigger, expressions
 from nettop.box.folder import Folder
 from nettop.box.incident import BOOT
 from nettop.box.ring import Ring
-from nettop.box.trigger import Trigger, expressions
 from nettop.host.archive import RecordedMoment, written
 from nettop.host.recording import Record
 from nettop.views.observer import Observer

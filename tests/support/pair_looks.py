@@ -6,8 +6,7 @@ from typing import Any
 
 from flow_tables import socket
 
-from nettop.facts.pair.counts import Counts
-from nettop.facts.pair.losses import FlowRows
+from nettop.facts.pair.losses import Counts, FlowRows
 
 MSS = 1000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from ..host.netlink.netns import cookie
+from ..host.netlink.elsewhere import cookie
 from ..terms.dataclass import dataclass
 
 NAMESPACES = "/run/netns"

@@ -13,7 +13,7 @@ from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _drivers as drivers
-from . import _standard_statistics
+from . import ethstats
 from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import COUNTS, LEVELS
 from ._table import Memory, Table
@@ -98,7 +98,7 @@ class Row:
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface with statistics, also of unknown drivers. OSError without netlink."""
     try:
-        standard = _standard_statistics.readings(source, memory)
+        standard = ethstats.readings(source, memory)
     except (OSError, ValueError):
         standard = {}
     own = {reading.interface: reading for reading in readings(source, memory)}

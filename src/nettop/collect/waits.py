@@ -8,6 +8,18 @@ pipe has the path of a file: the function of the kernel in which its reader slee
 (/proc/PID/wchan; fs/pipe.c, anon_pipe_read(), pipe_read()), as it does for a frozen thread. Who
 holds a lock of a file, /proc/locks says; who serves a FUSE mount has /dev/fuse open. Reading these
 needs the rights of ptrace(2). Other programs join those of `threads`.
+
+Who holds the lock of a file for which a process waits: /proc/locks.
+
+fs/locks.c, lock_get_status(). Each lock has a number, and those that wait for it follow with the
+same number and an arrow:
+
+    2: FLOCK  ADVISORY  WRITE 812 fe:00:1311 0 EOF
+    2: -> FLOCK  ADVISORY  WRITE 640 fe:00:1311 0 EOF
+
+The number of a process is 0 where its namespace does not show it, and -1 for locks of open files.
+
+The files that a process maps: /proc/PID/maps, proc(5).
 """
 
 from __future__ import annotations
@@ -21,17 +33,7 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import (
-    _calls,
-    _group_limits,
-    _lines,
-    _locks,
-    _maps,
-    _sysfs,
-    processes,
-    socket_owners,
-    threads,
-)
+from . import _descriptors, _group_limits, _lines, _sysfs, processes, socket_owners, threads
 from ._descriptors import File, Host, Known
 from ._table import Memory, Table, recall
 
@@ -98,7 +100,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         known.files.clear()
         return []
     if known.machine is None and source.batches is None:
-        known.machine = _calls.machine(source)
+        known.machine = _descriptors.machine(source)
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
         known.turn, known.peers, known.holders = owners.turn, None, {}
@@ -168,7 +170,7 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
         {"input": ["read"], "events": ["read", "write"]}.get(row.kind, ["write"]),
     )
     if row.kind != "events" and not row.object.startswith("/") and row.kind != "sync":
-        mapped, device = _maps.largest(source, row.pid)
+        mapped, device = largest(source, row.pid)
         row, ways = altered(row, mapped=mapped), ["read"]
     limits = (_group_limits.throttle(source, groups, device, way) for way in ways)
     limit = next(filter(None, limits), "")
@@ -194,7 +196,7 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
     values = [_sysfs.whole(word) or 0 for word in words]
     if len(values) < 9 or values[7] < _COMPAT or not host.known.machine:
         return altered(row, call="")
-    call = _calls.TABLES[host.known.machine].get(values[0])
+    call = _descriptors.TABLES[host.known.machine].get(values[0])
     if call is None:
         return altered(row, call=f"call {values[0]}")
     arguments = values[1:7]
@@ -209,12 +211,12 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
     if call.kind == "lock" and call.uses is not None:
-        known = altered(known, holders=_locks.holders(host.source, row.pid))
+        known = altered(known, holders=holders(host.source, row.pid))
     return known if call.uses is None else _on(host, pid, known, call, arguments)
 
 
 def _on_events(
-    host: Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]
+    host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequence[int]
 ) -> Row:  # fmt: skip
     """The row of a thread that waits for several things; for none of them it is a timer.
 
@@ -237,7 +239,7 @@ def _named(row: Row, file: File) -> Row:
                    direct=file.direct, synced=file.synced)  # fmt: skip
 
 
-def _on(host: Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[int]) -> Row:
+def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequence[int]) -> Row:
     """The row with the file of the call.
 
     Of two it is the one that it reads, unless that is a socket, or a pipe while it waits for the
@@ -266,3 +268,36 @@ def _on(host: Host, pid: str, row: Row, call: _calls.Call, arguments: Sequence[i
         feeds=(host.servers(file) or host.at(pid, [file], writes=True)) if read else (),
         drains=() if read else host.servers(file) or host.at(pid, [file], writes=False),
     )  # fmt: skip
+
+
+def holders(source: Source, pid: int) -> tuple[int, ...]:
+    """The processes with the lock that `pid` waits for; none where the kernel does not say."""
+    lines = (_sysfs.word(source, "/proc/locks") or "").splitlines()
+    parts = [(line.split() + [""] * 6)[:6] for line in lines]
+    waited = {one[0] for one in parts if one[1] == "->" and one[5] == str(pid)}
+    found = (_sysfs.whole(one[4]) for one in parts if one[1] != "->" and one[0] in waited)
+    return tuple(dict.fromkeys(one for one in found if one is not None and one > 0))
+
+
+def largest(source: Source, pid: int) -> tuple[str, str]:
+    """The largest file of data that a process maps, with its device MAJOR:MINOR.
+
+    A file of which a part is mapped as code is none.
+    """
+    sizes: dict[tuple[str, str], int] = {}
+    code: set[tuple[str, str]] = set()
+    for line in (_sysfs.word(source, f"/proc/{pid}/maps") or "").splitlines():
+        words = line.split(maxsplit=5)
+        if len(words) < 6 or not words[5].startswith("/"):
+            continue
+        start, end = (_sysfs.whole(f"0x{word}") or 0 for word in words[0].partition("-")[::2])
+        file = words[5], words[3]
+        sizes[file] = sizes.get(file, 0) + end - start
+        if "x" in words[1]:
+            code.add(file)
+    data = [file for file in sizes if file not in code]
+    if not data:
+        return "", ""
+    path, device = max(data, key=lambda file: sizes[file])
+    numbers = [_sysfs.whole(f"0x{part}") or 0 for part in device.split(":")]
+    return path, ":".join(map(str, numbers))

@@ -19,9 +19,8 @@ from . import _argument, duration_argument, emit, print_lines, report_faults
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
-    from ..box.blackbox import BlackBox
+    from ..box.blackbox import BlackBox, Trigger
     from ..box.incident import Incident
-    from ..box.trigger import Trigger
 
 DEFAULT: Final = True  # --box without a folder
 _SIZE: Final = 200 << 20
@@ -94,7 +93,7 @@ def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:
 
 
 def _extra(args: argparse.Namespace) -> tuple[Rule, ...]:
-    from ..box.trigger import expressions
+    from ..box.blackbox import expressions
 
     try:
         return expressions(args.on or ())
@@ -103,7 +102,7 @@ def _extra(args: argparse.Namespace) -> tuple[Rule, ...]:
 
 
 def _trigger(args: argparse.Namespace, rules: Iterable[Rule]) -> Trigger:
-    from ..box.trigger import Trigger
+    from ..box.blackbox import Trigger
 
     try:
         return Trigger(args.on or ("critical",), rules)

@@ -44,7 +44,7 @@ from ._boxed import line
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
-    from ..facts.limits.headline import Headline
+    from ..facts.limits.steady import Headline
     from ..views.observer import Observation, Observer
 
 GROUP = "look"
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace, observer: Observer, step: Callable[[], Observation]) -> int:
     """Print the events of each observation that `step` makes; the exit code."""
-    from ..facts.limits.headline import Headline
+    from ..facts.limits.steady import Headline
     from ..views.enough import shortfall
 
     source = observer.source

@@ -18,8 +18,7 @@ from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
 from .drop_causes import MOST, PROGRAMMED, few, route_programs
 from .flow_words import owners
 from .group_programs import program, setting
-from .ports import holder
-from .used_ports import none_left
+from .used_ports import holder, none_left
 from .way.filtered import filtered
 from .way.flow import FILTERED
 from .way.host import Host

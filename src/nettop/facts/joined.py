@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from ..collect.interrupts import Row as InterruptRow
 from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
-from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, witness, work
+from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, work
 from .changed import NicInputs
 from .flow_words import total
 from .kind import Kind
@@ -24,7 +24,7 @@ from .kinds.core import Core, Duty, Load
 from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
-from .landing import Landing
+from .landing import Landing, Verdict, Witness, suspected
 from .limits.ladder import Ladder, labelled
 from .limits.stages import way
 from .lines import Lines, aliases, assign, number, owners, queues
@@ -33,7 +33,6 @@ from .place import OnlineCpus
 from .port import STILL, Port, ports
 from .profile import guess
 from .wiring import Ends, Routes, far_ends
-from .witness import Verdict
 
 _Result = TypeVar("_Result")
 
@@ -67,7 +66,7 @@ class Joiner:
     chooser: profile.Chooser = field(default_factory=profile.Chooser)
     lines: Lines = field(default_factory=Lines)
     ladder: Ladder = field(default_factory=Ladder)
-    witness: witness.Witness = field(default_factory=witness.Witness)
+    witness: Witness = field(default_factory=Witness)
     heard: object = None  # the sockets that the witness checked last, and its verdicts
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
@@ -298,7 +297,7 @@ class Joiner:
             self.verdicts = {
                 nic: self.witness.hear(
                     nic, landing.rss[nic], placed, moment.by_nic.get(nic, ()),
-                    witness.suspected(landing.ports[nic].driver, kernel),
+                    suspected(landing.ports[nic].driver, kernel),
                 )
                 for nic, placed in sockets.placed.items()
             }  # fmt: skip

@@ -13,7 +13,7 @@ from nettop.facts import Facts
 from nettop.facts.kinds.nic import Nic
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.pair import model
-from nettop.facts.pair.counts import Counts, arriving, leaving
+from nettop.facts.pair.losses import Counts, arriving, leaving
 from nettop.frame.rates import Entry, Frame
 
 

@@ -12,7 +12,7 @@ from pair_looks import look
 from nettop.advice.judge.inline_facts import facts
 from nettop.facts.limits import Limit
 from nettop.facts.pair import Joined, model, words
-from nettop.facts.pair.counts import Counts
+from nettop.facts.pair.losses import Counts
 from nettop.facts.pair.model import Model, Sides
 
 NAME = ("10.0.0.1", 5001, "10.0.0.2", 40001)

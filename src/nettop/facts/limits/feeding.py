@@ -17,7 +17,7 @@ from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
-from . import Interval, sampled, waiting
+from . import Interval, sampled
 from .looks import Look
 from .sampled import (
     CHILD,
@@ -150,7 +150,7 @@ def _of_pipe(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
     share = thread.parts.get("pipe", 0.0)
     row = thread.rows["pipe"]
     others = " and ".join(_title(look, pid) for pid in thread.feeds)
-    why = f"{name} waits {units.share(share)} of the time {waiting.stream(row)}"
+    why = f"{name} waits {units.share(share)} of the time {sampled.stream(row)}"
     if file := row.object.startswith("/"):
         why += f", which {others} serves"
     found = _followed(look, thread.feeds, seen)
@@ -250,12 +250,12 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     events = thread.rows.get(EVENTS)
     held = next((row for row in thread.rows.values() if row.throttled), None)
     if events is not None and events.object.startswith("/"):  # it asks in the background
-        held, why = events, f"{why} {waiting.place(events)}"
+        held, why = events, f"{why} {sampled.place(events)}"
     elif held is not None:
-        why += f", in part {waiting.place(held)}"
+        why += f", in part {sampled.place(held)}"
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
                  _carried(look.rate, share, direct=held is events and held is not None),
-                 how=waiting.how(held) if held is not None else "")  # fmt: skip
+                 how=sampled.how(held) if held is not None else "")  # fmt: skip
 
 
 def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
@@ -338,7 +338,7 @@ def beside(look: Look, thread: int | None) -> str:
         return ""
     share = units.share(parts[kind])
     if kind in ("disk-read", "disk-write"):
-        return f"waits {share} of the time {waiting.place(one.rows[kind])}"
+        return f"waits {share} of the time {sampled.place(one.rows[kind])}"
     found = _followed(look, one.feeds, frozenset((pid,)))
     if found is None or found.stage not in SURE or found.share <= one.ran:
         return ""
@@ -351,9 +351,9 @@ def _plain(
     share, row = thread.parts[stage], thread.rows[stage]
     part = units.share(share)
     if stage in ("disk-read", "disk-write"):
-        why = f"{name} waits {part} of the time {waiting.place(row)}"
+        why = f"{name} waits {part} of the time {sampled.place(row)}"
         return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct),
-                     how=waiting.how(row))  # fmt: skip
+                     how=sampled.how(row))  # fmt: skip
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
     if stage == "lock":
@@ -372,7 +372,7 @@ def _plain(
         how = f"frozen with its cgroup {row.frozen}" if row.frozen else "stopped by a signal"
         return Cause(stage, name, share, f"{name} is {how} {part} of the time")
     why = (
-        f"{name} waits {part} of the time {waiting.place(row)}: what it reads was in memory before"
+        f"{name} waits {part} of the time {sampled.place(row)}: what it reads was in memory before"
     )
     return Cause(stage, name, share, f"{why}: {row.memory}" if row.memory else why)
 

@@ -16,8 +16,8 @@ from ..limits import SECONDS, Limit, Reading
 from ..limits.following import BINDS
 from ..limits.stages import declared
 from ..limits.window import share
-from . import BETWEEN, HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
-from .losses import COUNTED, FlowRows, losses
+from . import BETWEEN, HERE, THERE, Joined, Losses, Unmatched, ends, match
+from .losses import COUNTED, Counts, FlowRows, arriving, leaving, losses
 from .match import Tuple4
 from .verdict import Returns, verdict
 
@@ -44,8 +44,8 @@ class _Moment:
     near: dict[Tuple4, tuple[TcpRow, TcpRow]]
     far: dict[Tuple4, TcpRow]
     interfaces: dict[Tuple4, tuple[str | None, str | None]]  # of here and there
-    leaving: dict[tuple[str, str | None], counts.Counts]  # by host and interface
-    arriving: dict[tuple[str, str | None], counts.Counts]
+    leaving: dict[tuple[str, str | None], Counts]  # by host and interface
+    arriving: dict[tuple[str, str | None], Counts]
     programs: dict[Tuple4, tuple[str, str]]  # of here and there
 
 
@@ -163,8 +163,8 @@ def _moment(both: Both, here: Facts, there: Facts) -> _Moment:
     }
     return _Moment(
         close.before.at, near, far, interfaces,
-        {(end, nic): counts.leaving(frame, facts, nic) for end, frame, facts, nic in sides},
-        {(end, nic): counts.arriving(frame, facts, nic) for end, frame, facts, nic in sides},
+        {(end, nic): leaving(frame, facts, nic) for end, frame, facts, nic in sides},
+        {(end, nic): arriving(frame, facts, nic) for end, frame, facts, nic in sides},
         programs,
     )  # fmt: skip
 

@@ -30,12 +30,10 @@ from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .lookup import REFUSED
 from .senders import Senders
-from .sought import asked as sought_for
-from .sought import sought
 from .steps.listener import listeners, misses
 from .tracked import unreplied
-from .unheard import unheard
-from .witnessed import witnessed
+from .witnessed import asked as sought_for
+from .witnessed import sought, unheard, witnessed
 
 MOST: Final = 4  # destinations
 # calls with a destination, and the protocol if the call tells it

@@ -4,21 +4,39 @@ Of each kind the collector `drop_reasons` has one packet. The reason says at whi
 it may be decided. A port of this host at which nothing listens is what strangers try, and no
 trouble. While others have connections there, the packets may be dropped on purpose. Of datagrams,
 and of what is forwarded, it is not known whether others get through.
+
+Addresses for which other hosts ask again and again, and whose way is walked: ARP.
+
+No counter moves where a question is not answered. So the addresses of this host count, and those of
+hosts that this host reaches behind one of its bridges: of others nobody here knows whether they are
+there at all.
+
+Connections to this host whose SYN-ACKs are repeated: their clients do not hear the answers.
+
+The client may be gone, or have spoofed its address. So they count beside the connections at the
+same address whose answers take the same way.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from ...collect import drop_reasons
+from ...collect.arp_requests import Row as RequestRow
 from ...collect.drop_reasons import Row as DropReasonRow
+from ...collect.half_open import Row as HalfOpenRow
+from ...collect.ways import Question
+from ...frame.rates import Frame
 from ...terms.units import many
 from ..counters import grown
+from ..flow_words import end
 from .flow import Flow, Trouble
 from .host import Host, address
 from .legs import before
+from .lookup import lookup
 from .steps.listener import listeners
 
 MOST: Final = 0.5  # of the drops of a reason at a place: their finding is about these packets
@@ -77,3 +95,97 @@ def _served(host: Host, port: int) -> bool:
         and not host.local(one.remote)
         for one in host.frame.rows("sockets_tcp")
     )  # fmt: skip
+
+
+LEAST: Final = 3  # requests: after as many the kernel gives up (net.ipv4.neigh.*.mcast_solicit)
+KNOWN: Final = ("reachable", "stale", "delay", "probe")
+
+
+def asked(frame: Frame) -> Iterator[str]:
+    """The addresses that are asked for in vain."""
+    return (row.target for row in frame.rows("arp_requests") if row.requests >= LEAST)
+
+
+def sought(host: Host) -> Iterator[Trouble]:
+    """The addresses that are asked for in vain, with one who asks; it may be meant so."""
+    for entry in host.frame.tables.get("arp_requests", ()):
+        row: RequestRow = entry.now
+        ours = host.local(row.target)
+        if row.requests < LEAST or host.local(row.source) or row.interface not in host.links:
+            continue
+        arrives = row.interface if ours else _port(host, row)
+        if arrives:
+            asked = f"asked {many(row.requests, 'times')} for {row.target} by ARP"
+            said = f"{row.source} {asked}, and asks on"
+            yield Trouble(
+                Flow(row.target, origin=row.source, arrives=arrives), (said,), (), answered=None,
+                packets=row.requests, per_s=grown(entry, "requests"),
+                places=("arp",) if ours else ("bridge",),
+            )  # fmt: skip
+
+
+def _port(host: Host, row: RequestRow) -> str:
+    """The port of the bridge behind which it is asked; empty if this host knows no such target.
+
+    The bridge itself where its table does not have the port.
+    """
+    there = host.neighbours.get((row.interface, row.target))
+    if host.links[row.interface].kind != "bridge" or there is None or there.state not in KNOWN:
+        return ""
+    return host.port(row.interface, row.hardware) or row.interface
+
+
+CLIENTS: Final = 2  # connections: one client may be gone
+LOOKED_UP: Final = 64  # open connections whose way is looked up
+# where it can be decided by this host's configuration: what comes arrives, since it is answered
+PLACES: Final = ("answers", "route", "neighbour", "device", "ttl")
+
+
+def unheard(host: Host) -> Iterator[Trouble]:
+    """The addresses of this host that are asked so, with the client that asks most."""
+    places = tuple(one for one in PLACES if one != "neighbour" or not _flooded(host))
+    for row in host.frame.rows("half_open"):
+        local = str(address(row.local))
+        if row.unheard < CLIENTS or not row.client or address(local).is_loopback:
+            continue
+        client, name = str(address(row.client)), end(local, row.local_port)
+        flow = Flow(local, row.local_port, client, _place(host, local))
+        of = many(row.unheard, "connections")
+        said = f"the SYN-ACKs of {of} to {name}, most from {client}, are repeated without an answer"
+        yield Trouble(
+            flow, (said,), (), sockets=row.unheard, answered=_answered(host, row, local, client),
+            places=places,
+        )  # fmt: skip
+
+
+def _flooded(host: Host) -> bool:
+    """Whether SYNs are dropped and no accept queue is full: clients of forged addresses are silent.
+
+    So an entry of one that does not answer is not shown to be wrong.
+    """
+    return any((one.rate("listen_drops") or 0.0) > (one.rate("listen_overflows") or 0.0)
+               for one in host.frame.tables.get("snmp", ()))  # fmt: skip
+
+
+def _place(host: Host, local: str) -> str:
+    """The interface with the address; empty: no packets arrive there, or it is not known."""
+    names = (one.interface for one in host.addresses if one.address == local)
+    link = host.links.get(next(names, ""))
+    return "" if link is None or link.loopback else link.interface
+
+
+def _answered(host: Host, row: HalfOpenRow, local: str, client: str) -> int:
+    """The open connections at the same place whose answers leave as those to the client do."""
+    there = (
+        str(address(one.remote)) for one in host.frame.rows("sockets_tcp")
+        if one.state != "listen" and one.local_port == row.local_port
+        and str(address(one.local)) == local
+    )  # fmt: skip
+    way = _leaves(host, client, local)
+    return sum(_leaves(host, one, local) == way for one in islice(there, LOOKED_UP))
+
+
+def _leaves(host: Host, to: str, local: str) -> tuple[str | None, str | None]:
+    """Interface and gateway of answers, by the tables."""
+    hops = lookup(host, Question(to, local)).routes
+    return (hops[0].interface, hops[0].gateway) if hops else (None, None)

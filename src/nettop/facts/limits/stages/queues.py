@@ -18,8 +18,7 @@ from ....frame.rates import Entry
 from ....terms import units
 from .. import Reading
 from ..looks import Look
-from ..outward import arriving, entering, leaving, redirected
-from ..stack import MOVES, stack
+from ..stack import MOVES, arriving, entering, leaving, redirected, stack
 from ..stage import Stage
 from ..window import mean, share
 

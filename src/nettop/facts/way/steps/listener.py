@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...flow_words import EVERYWHERE, end
-from ...ports import holder
+from ...used_ports import holder
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import Host, address, network
 from ..legs import IN, Leg, unbound
