@@ -17,10 +17,10 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.terms.errors import Refused
 from nettop.trials.experiment import METRICS
-from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
+from nettop.trials.statistics import ExperimentPlan
 from nettop.views.both import named
 
 WIRE = Reading("wire", "here", "link of eth0", capacity=(9e8, 1e9))

@@ -14,8 +14,9 @@ import pytest
 from folded import folded
 
 from nettop import reports
-from nettop.reports import csv, draw, html
+from nettop.reports import draw, html
 from nettop.reports.compare import compared
+from nettop.reports.figure import csv_text
 from nettop.trials import report as trials_report
 
 RESULTS = sorted((Path(__file__).parents[1] / "results").glob("*.json"))
@@ -63,7 +64,7 @@ def page_of(document: Mapping[str, object]) -> Page:
 
 def cells(document: Mapping[str, object]) -> list[dict[str, str]]:
     """The rows of its CSV."""
-    return list(csv_reader.DictReader(io.StringIO(csv.text(reports.report(document)))))
+    return list(csv_reader.DictReader(io.StringIO(csv_text(reports.report(document)))))
 
 
 def test_every_kind_of_result_has_a_report() -> None:

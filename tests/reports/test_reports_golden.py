@@ -16,9 +16,9 @@ import pytest
 from golden_text import same
 
 from nettop import reports
-from nettop.reports import csv, draw, html
+from nettop.reports import draw, html
 from nettop.reports.compare import compared
-from nettop.reports.figure import Figure, Point, Report, Series
+from nettop.reports.figure import Figure, Point, Report, Series, csv_text
 
 TESTS = Path(__file__).parents[1]
 GOLDEN = TESTS / "golden/reports"
@@ -73,7 +73,7 @@ def told(report: Report) -> str:
 
     page = html.page(report, picture)
     page = page[page.index("<body") :] if "<body" in page else page
-    rows = csv.text(report).splitlines()
+    rows = csv_text(report).splitlines()
     out = [*short(page), "", *rows[:MOST], f"… {len(rows)} rows"]
     for prefix, figure in figures.items():
         out += ["", f"{prefix}: {figure.title}", *drawn(figure)]

@@ -14,7 +14,7 @@ from folded import folded
 
 from nettop.trials import end, experiment, statistics
 from nettop.trials.experiment import METRICS, Outcome, Sample
-from nettop.trials.length import ExperimentPlan
+from nettop.trials.statistics import ExperimentPlan
 
 
 class Silent:

@@ -11,8 +11,8 @@ from folded import folded
 from nettop import settings
 from nettop.trials import prove
 from nettop.trials.facing import facing, reverse, side
-from nettop.trials.length import settles
 from nettop.trials.result import Interval, Measured, Options, Side, TrialResult
+from nettop.trials.statistics import settles
 
 FLAT = [1e9] * 10
 GROWS = [1e8 * second for second in range(1, 11)]

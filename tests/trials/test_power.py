@@ -10,7 +10,7 @@ from folded import folded
 
 from nettop.trials import experiment, statistics
 from nettop.trials.experiment import Sample
-from nettop.trials.length import ExperimentPlan
+from nettop.trials.statistics import ExperimentPlan
 
 TESTS = 1000
 

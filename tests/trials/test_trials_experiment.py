@@ -15,7 +15,6 @@ from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
 from nettop.trials.experiment import METRICS, Sample
-from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
     Latency,
@@ -28,6 +27,7 @@ from nettop.trials.result import (
     TrialResult,
 )  # fmt: skip
 from nettop.trials.run import TrialError
+from nettop.trials.statistics import ExperimentPlan
 
 RATE = METRICS["rate"]
 

@@ -14,12 +14,12 @@ from nettop.changes.context import Netns
 from nettop.reports import reading
 from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS
-from nettop.trials.length import ExperimentPlan
 from nettop.trials.lever import LeverError, Proved
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench, best
 from nettop.trials.result import Options, Progress, given
 from nettop.trials.run import TrialError, Watch
+from nettop.trials.statistics import ExperimentPlan
 from nettop.trials.tune import Offer
 
 AWAY = "ssh host2 sudo /opt/nettop/nettop"

@@ -10,8 +10,8 @@ import pytest
 
 from nettop.trials import experiment
 from nettop.trials.experiment import Sample
-from nettop.trials.length import ExperimentPlan
 from nettop.trials.peer import Cancelled
+from nettop.trials.statistics import ExperimentPlan
 from nettop.trials.unfinished import Unfinished
 
 NAMES = ["256", "512", "1024"]

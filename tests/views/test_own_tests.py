@@ -11,7 +11,8 @@ from hang import until
 from scenes import RING, lossy, storied
 
 from nettop.host import descendants
-from nettop.views import effects, own
+from nettop.tui import engine
+from nettop.views import effects
 from nettop.views.past import History, Summary
 from nettop.views.scene import JournalEntry, Scene, StoredResult
 
@@ -36,8 +37,8 @@ def test_findings_about_them_are_left_out(target: str, left: bool) -> None:
     flow = replace(facts.flows[0], id="flow", pid=352)
     facts = replace(facts, flows=(flow,))
     found = replace(RING, target=target)
-    assert own.without((found,), facts, {352}) == (found,) * left
-    assert own.without((found,), facts, ()) == (found,)
+    assert engine.without_own((found,), facts, {352}) == (found,) * left
+    assert engine.without_own((found,), facts, ()) == (found,)
 
 
 def after(rates: tuple[float, float], lost: tuple[float, float], *settings: str) -> Scene:

@@ -65,7 +65,7 @@ def write(build: Callable[[], Report], form: str) -> None:
     except (TypeError, ValueError) as error:
         raise Refused(f"the result cannot be reported: {sentence(error)}", 3) from None
     if form == "csv":
-        from ..reports.csv import text
+        from ..reports.figure import csv_text as text
 
         print(text(built), end="")
         return

@@ -17,8 +17,7 @@ from ..frame.rates import Frame
 from ..terms.units import many
 from .connections import Connection, connections
 from .flow_words import end
-from .held import IDLE_CLIENTS, STATES, UNTIL
-from .tasks import reached
+from .held import IDLE_CLIENTS, STATES, UNTIL, reached
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one

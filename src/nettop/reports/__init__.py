@@ -2,7 +2,7 @@
 
 `kinds/` has one module for each kind of result. Its `report` turns the JSON document into a Report:
 figures, tables and texts as plain values. `draw` draws a figure with matplotlib, `html` writes the
-page, `csv` writes the samples of all figures.
+page, `figure.csv_text` the samples of all figures.
 """
 
 from __future__ import annotations

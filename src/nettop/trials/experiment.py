@@ -17,12 +17,11 @@ from typing import Final, Protocol
 
 from ..terms.dataclass import dataclass, picked
 from . import statistics
-from .length import ExperimentPlan
 from .lever import Lever
 from .peer import Cancelled
 from .result import Document, Progress, Side, Standing, TrialResult, resent
 from .run import TrialError, Watch, nobody
-from .statistics import Comparison, Guard
+from .statistics import Comparison, ExperimentPlan, Guard
 
 STEADY: Final = 0.10  # largest relative difference of two runs of a steady baseline
 PROBES: Final = 4  # runs to find a steady baseline

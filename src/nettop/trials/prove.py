@@ -25,10 +25,10 @@ from . import facing as ways
 from . import run as runner
 from .calibration import beside, forecast
 from .experiment import Metric, Sample
-from .length import QUICK, USUAL, ExperimentPlan, settles
 from .lever import Proved, Switch
 from .result import Document, Options, Progress, TrialResult, given
 from .run import Watch, nobody
+from .statistics import QUICK, USUAL, ExperimentPlan, settles
 from .unfinished import Unfinished
 
 Wanted = Sequence[tuple[str, str]]

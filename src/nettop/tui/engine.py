@@ -7,25 +7,27 @@ An error becomes a note; the thread goes on.
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..facts import Facts
 from ..host.descendants import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
 from ..sampling.budget import LOOK
 from ..sampling.refresh import QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
-from ..views.own import without
 from ..views.past import History
 from ..views.scene import Note, Scene
 from ..views.view import View
 from .notes import brief
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..views.observer import Observation, Observer
     from .pairing import Pairing
     from .peering import Peering
@@ -307,7 +309,7 @@ class Engine(threading.Thread):
         if self.source.live:
             self.own |= running()
             judgement = observation.judgement
-            kept = without(judgement.findings, observation.facts, self.own)
+            kept = without_own(judgement.findings, observation.facts, self.own)
             if len(kept) < len(judgement.findings):
                 observation = replace(observation, judgement=replace(judgement, findings=kept))
         peer = self.peering.shown if self.peering is not None else None
@@ -322,3 +324,21 @@ class Engine(threading.Thread):
             recording=self.recording.path if self.recording is not None else "",
             peer=peer,
         )
+
+
+_NUMBER: Final = re.compile(r"(?:^|\[)(\d+)(?:\]|/|$)")  # 352, iperf3[352], tar[352]/read
+
+
+def without_own(
+    findings: Sequence[Finding], facts: Facts, own: Collection[int]
+) -> tuple[Finding, ...]:
+    """The findings without those about these processes, their threads and their flows."""
+    if not own:
+        return tuple(findings)
+    flows = {flow.id for flow in facts.flows if flow.pid in own}
+    return tuple(one for one in findings if not _about(one.target, flows, own))
+
+
+def _about(target: str, flows: Collection[str], own: Collection[int]) -> bool:
+    known = _NUMBER.search(target)
+    return target in flows or (known is not None and int(known[1]) in own)

@@ -13,8 +13,8 @@ from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.functions.history import COUNTED, EARLIER, key, terms
 from ..language.moment import LOOK, Moment, Scope
-from ..language.result import Read
 from ..language.syntax import literal, path_of
+from ..language.values import Read
 from ..language.vocabulary import SWITCH
 from ..rules.rule import Rule
 

@@ -16,9 +16,8 @@ from ...facts.kinds.core import Core
 from .expression import Expression
 from .functions import FUNCTIONS
 from .moment import Scope
-from .result import Evaluated, Read, reads_of
 from .syntax import called, literal, path_of
-from .values import KEEP, Value, field_value, item
+from .values import KEEP, Evaluated, Read, Value, field_value, item, reads_of
 from .vocabulary import Word, find, names
 
 _COMPARE: Final[Mapping[type, Callable[..., bool]]] = {

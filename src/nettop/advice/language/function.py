@@ -13,8 +13,7 @@ from typing import Protocol, TypeAlias
 
 from ...terms.dataclass import dataclass
 from .moment import Scope
-from .result import Evaluated
-from .values import Value
+from .values import Evaluated, Value
 from .vocabulary import Word
 
 Code: TypeAlias = tuple[list[str], str]  # guards that must hold, and Python code of the value

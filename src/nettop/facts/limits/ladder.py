@@ -14,11 +14,11 @@ from .. import Facts, work
 from ..flow_words import QUIET, end, name
 from ..kinds.core import Load
 from ..kinds.flow import Flow
-from . import Limit, Reading, multipath
+from . import Limit, Reading
 from .following import BINDS
 from .interfaces import Interfaces
 from .judge import judge, paired, relayed
-from .looks import FLOWS, Look, looks, wanting
+from .looks import FLOWS, Look, looks, of_subflow, wanting
 from .steady import Steady
 from .window import INTERFACES, Window, mean
 
@@ -174,7 +174,7 @@ def _streams(window: Window, facts: Facts) -> Iterator[Look]:
     for flow in facts.flows:
         if flow.namespace is None or flow.protocol != "tcp":
             continue
-        entries = multipath.entries(window.netns_tcp, window.multipath, flow)
+        entries = of_subflow(window.netns_tcp, window.multipath, flow)
         if not entries:
             continue
         row = entries[-1].now

@@ -35,15 +35,25 @@ from . import (
     btf,
     call,
     counting,
+    failures,
     names,
     own_socket,
     rings,
-    system_calls,
 )
 from . import assembler as a
 from .counting import read
-from .failures import CALLS, GIVEN_UP, OPENED, address_shown, error_name, failure, once, suffix
-from .system_calls import SYSTEM_CALLS, Machine
+from .failures import (
+    CALLS,
+    GIVEN_UP,
+    OPENED,
+    SYSTEM_CALLS,
+    Machine,
+    address_shown,
+    error_name,
+    failure,
+    once,
+    suffix,
+)
 
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
 _OF_FILES: Final = ("read", "write", "readv", "writev")
@@ -211,7 +221,7 @@ class Counter:
 def _programs() -> tuple[a.Parts, a.Parts, Mapping[str, a.Parts]]:
     """Those for the running kernel: of attempts to connect, of calls that fail, and others."""
     types = btf.Types(counting.types())
-    return _attempts(types), _exit(types, system_calls.machine(types)), _others(types)
+    return _attempts(types), _exit(types, failures.machine(types)), _others(types)
 
 
 def _others(types: btf.Types) -> Mapping[str, a.Parts]:
@@ -264,7 +274,8 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
     long = arguments.address_long(places, _GIVEN, to)
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
-        *a.when(a.R8, ">=", -4095, "failed"), *_sends_well(), *a.go("number"),
+        *a.when(a.R8, ">=", -4095, "failed"), *_sender(*a.call(a.LOOKUP)),
+        *a.when(a.R0, "==", 0, "out"), *a.number(a.R8, 0), *a.go("number"),  # it sends well
         "failed", *a.negate(a.R8),
         *(part for one in sorted(_WAITING - {errno.EAGAIN})
           for part in a.when(a.R8, "==", one, "out")),
@@ -298,28 +309,19 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
         *a.when(a.R7, "==", 0, "datagrams"), *a.when(a.R7, "!=", errno.EAGAIN, "count"),
         "datagrams", *a.when(a.R8, "!=", _DATAGRAMS, "out"),
-        *a.when(a.R7, "==", 0, "no moment"), *_sender(),
+        *a.when(a.R7, "==", 0, "no moment"), *a.put(a.R10, _GIVEN, 0),
+        *_sender(*a.stack(a.R3, _GIVEN), *a.number(a.R4, 0), *a.call(a.UPDATE)),
         "count", *a.number(a.R7, 1), *_moment(),
         "no moment", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
         "out", *a.end(),
     )  # fmt: skip
 
 
-def _sends_well() -> a.Parts:
-    """R8 = 0, no error, in a process whose datagrams were given back before."""
+def _sender(*then: a.Part) -> a.Parts:
+    """The process in the table of those whose datagrams were given back, and a call for it."""
     return (
         *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _PENDING, a.R0),
-        *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING), *a.call(a.LOOKUP),
-        *a.when(a.R0, "==", 0, "out"), *a.number(a.R8, 0),
-    )  # fmt: skip
-
-
-def _sender() -> a.Parts:
-    """From now on the datagrams of the process that are sent well are counted too."""
-    return (
-        *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _PENDING, a.R0),
-        *a.put(a.R10, _GIVEN, 0), *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING),
-        *a.stack(a.R3, _GIVEN), *a.number(a.R4, 0), *a.call(a.UPDATE),
+        *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING), *then,
     )  # fmt: skip
 
 

@@ -9,9 +9,8 @@ from typing import Final
 
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
 from ..moment import LOOK
-from ..result import Evaluated, reads_of
 from ..syntax import ExpressionError, called, path_of, text_of
-from ..values import field_value
+from ..values import Evaluated, field_value, reads_of
 from ..vocabulary import NUMBER, find, names
 
 EARLIER: Final = {"worst": 1.0, "increase": -1.0}

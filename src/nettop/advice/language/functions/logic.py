@@ -7,8 +7,8 @@ from typing import Final
 
 from ....terms.text import listed
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck, Wording
-from ..result import Evaluated
 from ..syntax import ExpressionError, NoCode, called
+from ..values import Evaluated
 from ..vocabulary import ANY, SWITCH, TUPLE
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from ....facts.kinds.nic import Feature, Nic
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
-from ..result import Evaluated, Read
 from ..syntax import ExpressionError, called, literal
+from ..values import Evaluated, Read
 from ..vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT
 
 
