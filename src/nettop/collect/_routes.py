@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, decode, messages
+from ..host.netlink.codec import Attributes, decode, of_kind
 from ..host.source import Source
 
 Head: TypeAlias = tuple[int, ...]
@@ -42,11 +42,7 @@ def entries(
     if len(reply) > _LARGEST:
         size = f"{len(reply) / (1 << 20):.1f} MiB"
         raise ValueError(f"a routing table of {size} is not read{instead}")
-    for kind, start, end in messages(reply):
-        if kind != route.NEWROUTE:
-            continue
-        if end - start < route.RTMSG.size:
-            raise ValueError("a route is cut off")
+    for start, end in of_kind(reply, route.NEWROUTE, route.RTMSG.size, "a route"):
         head = route.RTMSG.unpack_from(reply, start)
         if head[0] in _FAMILIES and not head[8] & _CACHED and wanted(head):
             yield head, decode(reply, start + route.RTMSG.size, end, route.ROUTE)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import decode, messages
+from ..host.netlink.codec import decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed
@@ -45,11 +45,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETADDR; ValueError if it is cut off."""
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWADDR:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("an address is cut off")
+    for start, end in of_kind(reply, route.NEWADDR, _HEAD.size, "an address"):
         family, prefix, flags, scope, index = _HEAD.unpack_from(reply, start)
         values = decode(reply, start + _HEAD.size, end, route.ADDRESS)
         raw = values.get("local") or values.get("address")

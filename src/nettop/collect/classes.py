@@ -12,7 +12,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, decode, messages
+from ..host.netlink.codec import Attributes, decode, messages, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _shaping
@@ -86,11 +86,7 @@ def shaped(reply: bytes) -> list[int]:
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETTCLASS; ValueError when it is cut off."""
     found = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWCLASS:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a traffic class is cut off")
+    for start, end in of_kind(reply, route.NEWCLASS, _HEAD.size, "a traffic class"):
         _family, _pad, index, handle, parent, _leaf = _HEAD.unpack_from(reply, start)
         if index in names:
             values = decode(reply, start + _HEAD.size, end, route.QDISC)

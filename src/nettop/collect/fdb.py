@@ -11,7 +11,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Field, decode, messages
+from ..host.netlink.codec import Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed
@@ -55,11 +55,7 @@ def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
     if len(reply) > _LARGEST:
         raise ValueError(f"a forwarding table of {len(reply) / (1 << 20):.1f} MiB is not read")
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWNEIGH:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a forwarding entry is cut off")
+    for start, end in of_kind(reply, route.NEWNEIGH, _HEAD.size, "a forwarding entry"):
         family, index, state, flags, _type = _HEAD.unpack_from(reply, start)
         values = decode(reply, start + _HEAD.size, end, _ENTRY)
         if family != _BRIDGE or index not in names or not values.get("hardware"):

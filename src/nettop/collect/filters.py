@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, Field, attributes, decode, messages
+from ..host.netlink.codec import Attributes, Field, attributes, decode, messages, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Table
@@ -109,11 +109,7 @@ def _places(reply: bytes) -> Iterator[tuple[int, int, str]]:
 def parse(reply: bytes, names: Mapping[int, str], where: str) -> list[Row]:
     """The rows of an answer to RTM_GETTFILTER; ValueError when it is cut off."""
     found = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWFILTER:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a filter is cut off")
+    for start, end in of_kind(reply, route.NEWFILTER, _HEAD.size, "a filter"):
         _family, _pad, index, handle, _parent, info = _HEAD.unpack_from(reply, start)
         if index in names:
             values = decode(reply, start + _HEAD.size, end, _FILTER)

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, Field, decode, messages
+from ..host.netlink.codec import Attributes, Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed, recall
@@ -127,11 +127,7 @@ def parse(reply: bytes, known: Known | None = None) -> list[Row]:
     before = last.rows if last.names == names else {}
     last.names, last.rows = names, {}
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWLINK:
-            continue
-        if end - start < route.IFINFO.size:
-            raise ValueError("a link is cut off")
+    for start, end in of_kind(reply, route.NEWLINK, route.IFINFO.size, "a link"):
         message = reply[start:end]
         row = before.get(message)
         if row is None:

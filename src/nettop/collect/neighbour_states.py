@@ -8,7 +8,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, Field, decode, messages
+from ..host.netlink.codec import Attributes, Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed
@@ -67,11 +67,7 @@ def entries(
     """
     if len(reply) > _LARGEST:
         raise ValueError(f"a neighbour table of {len(reply) / (1 << 20):.1f} MiB is not read")
-    for kind, start, end in messages(reply):
-        if kind != route.NEWNEIGH:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a neighbour is cut off")
+    for start, end in of_kind(reply, route.NEWNEIGH, _HEAD.size, "a neighbour"):
         family, index, state, _flags, _type = _HEAD.unpack_from(reply, start)
         if not state & states or family not in _FAMILIES or index not in names:
             continue

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import codec, netfilter
-from ..host.netlink.codec import Attributes, Field, decode, messages
+from ..host.netlink.codec import Attributes, Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _iptables
@@ -272,12 +272,9 @@ def decoded(expression: Attributes, table: codec.Table) -> Attributes:
 
 def entries(reply: bytes, wanted: int, table: codec.Table) -> Iterator[tuple[str, Attributes]]:
     """Family and attributes of each message of the kind `wanted`; ValueError if one is cut off."""
-    for kind, start, end in messages(reply):
-        if kind == wanted:
-            if end - start < netfilter.HEAD:
-                raise ValueError("an answer of nf_tables is cut off")
-            family = netfilter.FAMILIES.get(reply[start], str(reply[start]))
-            yield family, decode(reply, start + netfilter.HEAD, end, table)
+    for start, end in of_kind(reply, wanted, netfilter.HEAD, "an answer of nf_tables"):
+        family = netfilter.FAMILIES.get(reply[start], str(reply[start]))
+        yield family, decode(reply, start + netfilter.HEAD, end, table)
 
 
 def _number(raw: bytes | None) -> int | None:

@@ -13,10 +13,11 @@ from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge, label, maybe
+from ..host.netlink import diag
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _lines, _sock_diag
+from . import _lines
 from ._table import Table
 
 TABLE: Final = Table(every=1.0, may_rest=True)
@@ -24,7 +25,7 @@ TABLE: Final = Table(every=1.0, may_rest=True)
 
 _AF_PACKET: Final = 17
 _SHOW: Final = 0x1 | 0x4 | 0x8 | 0x10  # info, rings, fanout, memory
-_REQUEST: Final = _sock_diag.request(_AF_PACKET, _SHOW, "packet")
+_REQUEST: Final = diag.of_family(_AF_PACKET, _SHOW, "packet")
 _INFO, _RX_RING, _TX_RING, _FANOUT, _MEMINFO = 0, 2, 3, 4, 6  # PACKET_DIAG_…
 _TYPES: Final = {2: "dgram", 3: "raw", 10: "packet"}
 _FANOUTS: Final = ("hash", "lb", "cpu", "rollover", "rnd", "qm", "cbpf", "ebpf")
@@ -59,11 +60,11 @@ def read(source: Source) -> Sequence[Row]:
 def decode(reply: bytes) -> list[Row]:
     """The rows of an answer of packet_diag; ValueError if it is cut off."""
     rows = []
-    for start, end in _sock_diag.sockets(reply, "packet_diag"):
-        _family, type_, protocol, inode = _sock_diag.HEADER.unpack_from(reply, start)
+    for start, end in diag.sockets(reply, "packet_diag"):
+        _family, type_, protocol, inode = diag.HEADER.unpack_from(reply, start)
         words = {
             what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
-            for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
+            for what, a, e in attributes(reply, start + diag.HEADER.size, end)
         }
         rows.append(_row(inode, _TYPES.get(type_), protocol, words))
     return rows

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, decode, messages
+from ..host.netlink.codec import Attributes, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _shaping
@@ -54,11 +54,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     """The rows of an answer to RTM_GETQDISC; ValueError if it is cut off."""
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWQDISC:
-            continue
-        if end - start < _HEAD.size:
-            raise ValueError("a qdisc is cut off")
+    for start, end in of_kind(reply, route.NEWQDISC, _HEAD.size, "a qdisc"):
         _family, _pad, index, handle, parent, _info = _HEAD.unpack_from(reply, start)
         if index in names:
             values = decode(reply, start + _HEAD.size, end, route.QDISC)

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, Field, decode, messages
+from ..host.netlink.codec import Attributes, Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed
@@ -68,11 +68,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 def parse(reply: bytes) -> list[Row]:
     """The rows of an answer to RTM_GETRULE; ValueError if it is cut off."""
     rows: list[Row] = []
-    for kind, start, end in messages(reply):
-        if kind != route.NEWRULE:
-            continue
-        if end - start < route.RTMSG.size:
-            raise ValueError("a rule is cut off")
+    for start, end in of_kind(reply, route.NEWRULE, route.RTMSG.size, "a rule"):
         head = route.RTMSG.unpack_from(reply, start)
         if head[0] in (_IPV4, _IPV6):
             values = decode(reply, start + route.RTMSG.size, end, RULE)

@@ -14,7 +14,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import diag
-from ..host.netlink.codec import attributes, messages
+from ..host.netlink.codec import attributes, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import namespaces, netns_tcp, sockets_tcp
@@ -64,11 +64,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
 
 def parse(reply: bytes, namespace: int = 0) -> Iterator[Row]:
     """The rows of one answer; ValueError if it is cut off."""
-    for kind, start, end in messages(reply):
-        if kind != diag.BY_FAMILY:
-            continue
-        if end - start < _SIZE:
-            raise ValueError("a socket is cut off")
+    for start, end in of_kind(reply, diag.BY_FAMILY, _SIZE, "a socket"):
         found = {number: (a, e) for number, a, e in attributes(reply, start + _SIZE, end)}
         memory, info = (found.get(name, (0, 0)) for name in (diag.SKMEMINFO, diag.INFO))
         if info[1] - info[0] < _INFO.size or memory[1] - memory[0] < _MEMORY.size:

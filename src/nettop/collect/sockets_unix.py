@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..frame.fields import gauge, label, maybe
+from ..host.netlink import diag
 from ..host.netlink.codec import attributes
 from ..host.netlink.diag import BY_FAMILY
 from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sock_diag
 from ._table import Memory, Table, recall
 
 # `threads` looks at the programs that are behind
@@ -95,12 +95,12 @@ def peers(source: Source) -> Mapping[int, int]:
 
 def _answers(reply: bytes) -> Iterator[tuple[tuple[int, ...], Mapping[int, tuple[int, ...]]]]:
     """The family, type, state and inode of each socket, and its attributes."""
-    for start, end in _sock_diag.sockets(reply, "unix_diag"):
+    for start, end in diag.sockets(reply, "unix_diag"):
         yield (
-            _sock_diag.HEADER.unpack_from(reply, start),
+            diag.HEADER.unpack_from(reply, start),
             {
                 what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
-                for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
+                for what, a, e in attributes(reply, start + diag.HEADER.size, end)
             },
         )
 

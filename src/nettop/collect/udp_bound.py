@@ -12,7 +12,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import diag, route
-from ..host.netlink.codec import attributes, messages
+from ..host.netlink.codec import attributes, of_kind
 from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -51,11 +51,7 @@ def _sockets(source: Source, family: int) -> list[tuple[int, int, bool]]:
     name = "sock_diag/udp4" if family == diag.IPV4 else "sock_diag/udp6"
     reply = source.netlink(Request("sock_diag", diag.BY_FAMILY, body, name, dump=True))
     found = []
-    for kind, start, end in messages(reply):
-        if kind != diag.BY_FAMILY:
-            continue
-        if end - start < _SOCKET.size:
-            raise ValueError("a socket is cut off")
+    for start, end in of_kind(reply, diag.BY_FAMILY, _SOCKET.size, "a socket"):
         _, index, inode = _SOCKET.unpack_from(reply, start)
         more = attributes(reply, start + _SOCKET.size, end)
         only = any(number == diag.SKV6ONLY and reply[at] == 1 for number, at, _ in more)

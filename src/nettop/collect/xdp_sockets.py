@@ -9,17 +9,17 @@ import struct
 from typing import Final
 
 from ..frame.fields import counter, label, maybe
+from ..host.netlink import diag
 from ..host.netlink.codec import attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sock_diag
 from ._table import Table
 
 TABLE: Final = Table(every=2.0, optional=True)  # few kernels have the module xsk_diag
 
 _AF_XDP: Final = 44
 _SHOW: Final = 0x1 | 0x10  # XDP_SHOW_INFO, XDP_SHOW_STATS
-_REQUEST: Final = _sock_diag.request(_AF_XDP, _SHOW, "xdp")
+_REQUEST: Final = diag.of_family(_AF_XDP, _SHOW, "xdp")
 _STATS: Final = struct.Struct("=6Q")
 
 
@@ -43,14 +43,14 @@ def read(source: Source) -> list[Row]:
 def decode(reply: bytes) -> list[Row]:
     """The rows of an answer of xdp_diag; ValueError if it is cut off."""
     rows = []
-    for start, end in _sock_diag.sockets(reply, "xdp_diag"):
+    for start, end in diag.sockets(reply, "xdp_diag"):
         values: dict[str, int] = {}
-        for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end):
+        for what, a, e in attributes(reply, start + diag.HEADER.size, end):
             if what == 1 and e - a >= 8:
                 index, queue = struct.unpack_from("=II", reply, a)
                 values.update(index=index, queue=queue)
             elif what == 9 and e - a >= _STATS.size:
                 drops, _invalid, full, empty, _tx, _tx_empty = _STATS.unpack_from(reply, a)
                 values.update(drops=drops, ring_full=full, fill_empty=empty)
-        rows.append(Row(_sock_diag.HEADER.unpack_from(reply, start)[3], **values))
+        rows.append(Row(diag.HEADER.unpack_from(reply, start)[3], **values))
     return rows

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route, xfrm
-from ..host.netlink.codec import decode, messages
+from ..host.netlink.codec import decode, messages, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed
@@ -50,11 +50,7 @@ def parse(policies: bytes, states: bytes) -> list[Row]:
     for _, start, end in messages(states):
         count = decode(states, start + 4, end, xfrm.SADINFO).get("count")
     rows = []
-    for kind, start, end in messages(policies):
-        if kind != xfrm.NEWPOLICY:
-            continue
-        if end - start < xfrm.POLICY_SIZE:
-            raise ValueError("an IPsec policy is cut off")
+    for start, end in of_kind(policies, xfrm.NEWPOLICY, xfrm.POLICY_SIZE, "an IPsec policy"):
         selector = xfrm.SELECTOR.unpack_from(policies, start)
         to, source, port, mask, family, bits, source_bits, protocol = selector
         priority, index, direction, action = xfrm.RULE.unpack_from(policies, start + xfrm.RULE_AT)

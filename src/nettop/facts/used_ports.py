@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ..collect import failed_calls
-from ..collect._local_ports import RANGE, RESERVED, available
 from ..collect._words import Words
+from ..collect.time_wait import RANGE, RESERVED, available
 from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners
 from .single import triple

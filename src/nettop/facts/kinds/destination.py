@@ -12,8 +12,8 @@ from ipaddress import ip_address
 from operator import attrgetter
 from typing import Final
 
-from ...collect._local_ports import RESERVED
-from ...collect._local_ports import available as free
+from ...collect.time_wait import RESERVED
+from ...collect.time_wait import available as free
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass

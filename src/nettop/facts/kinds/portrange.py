@@ -13,8 +13,8 @@ from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Final
 
-from ...collect._local_ports import RESERVED, available
 from ...collect.sockets_tcp import Row as TcpRow
+from ...collect.time_wait import RESERVED, available
 from ...frame.fields import gauge, label
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass

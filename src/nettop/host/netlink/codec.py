@@ -75,6 +75,18 @@ def messages(reply: bytes) -> Iterator[tuple[int, int, int]]:
         at += (length + 3) & ~3
 
 
+def of_kind(reply: bytes, wanted: int, head: int, what: str) -> Iterator[tuple[int, int]]:
+    """Start and end of the payload of each message of that kind, which begins with a head.
+
+    ValueError if one is shorter than these bytes: `what` is cut off.
+    """
+    for kind, start, end in messages(reply):
+        if kind == wanted:
+            if end - start < head:
+                raise ValueError(f"{what} is cut off")
+            yield start, end
+
+
 def must_be_few(reply: bytes) -> None:
     """OSError for more messages than the bound; most replies are too short for so many."""
     most = BOUNDS["messages"].most

@@ -8,12 +8,14 @@ memory, 0.3 ms though all are empty) and gives those of the family asked for. Th
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
 from ..request import Request, Space
 from ..source import Source
+from .codec import of_kind
 
 BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK
@@ -109,3 +111,21 @@ def half_open(source: Source) -> bytes:
     """
     body = struct.pack("=4x48xI4x", 1 << STATES.index("syn-recv"))
     return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/syn-recv", True))
+
+
+# struct packet_diag_msg: family, type, protocol, inode, then a cookie; xdp_diag_msg is alike
+HEADER: Final = struct.Struct("=BBHI8x")
+
+
+def of_family(family: int, show: int, name: str) -> Request:
+    """Ask for every socket of the address family; `show` are the bits of its attributes.
+
+    The layout is that of struct packet_diag_req and struct xdp_diag_req; the cookie is "any".
+    """
+    body = struct.pack("=BBHIIII", family, 0, 0, 0, show, 0xFFFFFFFF, 0xFFFFFFFF)
+    return Request("sock_diag", BY_FAMILY, body, f"sock_diag/{name}", dump=True)
+
+
+def sockets(reply: bytes, name: str) -> Iterator[tuple[int, int]]:
+    """The start and the end of each socket's message; ValueError if one is cut off."""
+    return of_kind(reply, BY_FAMILY, HEADER.size, f"a {name} message")
