@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from way_tables import SOUND, link
 
-from nettop.collect import drop_reasons
+from nettop.collect import drop_reasons, nftables, xfrm, xfrm_policies
 from nettop.facts.kinds.drop import Drop, build
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
 
 WIDTH = 2.0
-FACTS: Any = SimpleNamespace(nics=())
+FACTS: Any = SimpleNamespace(nics=(), host=SimpleNamespace(few_ports=None))
 
 
 def seen(reason: str = "OTHERHOST", place: str = "ip_rcv_core", **more: Any) -> drop_reasons.Row:
@@ -25,11 +25,11 @@ def seen(reason: str = "OTHERHOST", place: str = "ip_rcv_core", **more: Any) -> 
     return drop_reasons.Row(reason, place, "here", "2", "udp", "80", 40, WIDTH, **known)
 
 
-def told(*rows: drop_reasons.Row, **tables: Any) -> Drop:
+def told(*rows: drop_reasons.Row, entries_of: Any = None, **tables: Any) -> Drop:
     read: dict[str, Any] = {"drop_reasons": entries(rows, (), 1.0)}
     for name, found in {**SOUND, **tables}.items():
         read[name] = list(entries(found, (), 1.0))
-    (found,) = build(Frame(9.0, 9.0, read, {}, {}), FACTS)
+    (found,) = build(Frame(9.0, 9.0, {**read, **(entries_of or {})}, {}, {}), FACTS)
     return found
 
 
@@ -98,3 +98,46 @@ def test_a_source_without_a_route_is_said_to_have_none() -> None:
     fib = [one for one in SOUND["fib"] if one.to != "0.0.0.0/0"]
     one = told(seen("IP_RPFILTER", "ip_rcv_finish_core", source="192.0.2.9"), fib=fib)
     assert one.of == "192.0.2.9 to 10.0.0.1:80, to whose source no route leads"
+
+
+def test_what_is_dropped_as_it_leaves_an_interface_is_not_sent() -> None:
+    rule = nftables.Row("netdev", "egr", "e", "2", "netdev", False, None)
+    sent = seen("NETFILTER_DROP", "nft_do_chain", source="10.0.0.1", to="10.0.0.2")
+    one = told(sent, nftables=[rule])
+    assert (one.exact, one.raises) == (True, ("udp_sndbuf_errors",))
+    assert one.means == "The packet filter dropped the packet (netdev/egr/e/2)"
+    assert told(sent, nftables=[replace(rule, family="inet")]).raises == ()
+    assert told(seen("NETFILTER_DROP", "nft_do_chain"), nftables=[rule]).raises == ()
+
+
+def test_the_program_that_chooses_sockets_may_turn_away_what_a_socket_would_take() -> None:
+    row = replace(seen("NO_SOCKET", "tcp_v4_rcv", by="steer@sk_lookup"), protocol="tcp")
+    one = told(row)
+    assert one.means == (
+        "BPF program steer (sk_lookup) may turn it away: tcp port 80 of app[7] is open for it"
+    )
+    assert (one.kind, one.exact, one.raises) == ("refused", True, ("tcp_resets",))
+    for other in (replace(row, by=""), replace(row, to_port=81)):  # no program; nothing listens
+        assert (told(other).kind, told(other).exact) == ("turned away", False)
+
+
+def test_the_program_of_xdp_is_named_where_it_drops() -> None:
+    row = seen("NOT_SPECIFIED", "do_xdp_generic", by="guard@xdp/57")
+    assert told(row).means == "XDP program guard (57) of a0 drops packets"
+    assert told(replace(row, by="")).means == "An XDP program drops packets"
+
+
+@pytest.mark.parametrize(("reason", "port", "means"), [
+    ("XfrmOutNoStates", 0, "The IPsec policy 0.0.0.0/0 to 10.0.0.2/32 dir out wants IPsec with "),
+    ("XfrmOutNoStates", 81, "The kernel gave no reason for the drop"),  # the policy is for others
+    ("XfrmInNoStates", 0, "The kernel gave no reason for the drop"),
+])  # fmt: skip
+def test_the_policy_of_what_finds_no_state_is_named(reason: str, port: int, means: str) -> None:
+    policy = xfrm_policies.Row(
+        "out", 9, "10.0.0.2/32", "0.0.0.0/0", 50, port=port, peer="10.0.0.2", states=2
+    )
+    counts = entries([xfrm.Row(reason, 40)], entries([xfrm.Row(reason, 1)], (), 1.0), 1.0)
+    one = told(seen("NOT_SPECIFIED", "dst_discard_out", source="10.0.0.1", to="10.0.0.2"),
+               xfrm_policies=[policy], entries_of={"xfrm": counts})  # fmt: skip
+    assert one.means.startswith(means)
+    assert one.raises == (("XfrmOutNoStates",) if one.exact else ())

@@ -203,13 +203,15 @@ def test_the_host_knows_whether_reasons_are_told() -> None:
     assert not joined().host.drops_told
 
 
-@pytest.mark.parametrize(("carrier", "means"), [(False, "eth0 has no carrier"), (True, "did not")])
-def test_without_a_carrier_no_queue_is_full(carrier: bool, means: str) -> None:
-    row = link("eth0", 2, carrier=carrier)
+@pytest.mark.parametrize(("carrier", "means"), [
+    (False, "eth0 has no carrier"), (True, "did not"), (None, "eth0 is down, and drops"),
+])  # fmt: skip
+def test_without_a_carrier_no_queue_is_full(carrier: bool | None, means: str) -> None:
+    row = link("eth0", 2, carrier=carrier, up=carrier is not None)
     facts = joined(drop_reasons=drops("QDISC_DROP"), links=[Entry(row)])
     (found,) = facts.more["drop"]
     assert means in found.means
-    assert (found.kind == "loss") is carrier
+    assert (found.kind == "loss") is (carrier is not False)
 
 
 @pytest.mark.parametrize(("to", "means"), [
@@ -270,7 +272,7 @@ def test_sockets_at_the_port_say_whom_they_take(
      "BPF program nfdrop at the hook ip/input may drop it"),
     ("TC_INGRESS", "tcdrop@tcx/ingress", False,
      "BPF program tcdrop at tcx/ingress of eth0 may drop it"),
-    ("NETFILTER_DROP", "nfdrop@ip/input", True, "The packet filter dropped the packet"),
+    ("NETFILTER_DROP", "nfdrop@ip/input", True, "The packet filter dropped the packet (ip/t/c/1)"),
     ("SOCKET_FILTER", "", False, "A filter of the socket rejected the packet"),
 ])  # fmt: skip
 def test_programs_of_groups_and_hooks_are_named_where_no_rule_drops(

@@ -39,6 +39,7 @@ WAY: Any = routes.Row("10.0.0.0/24", "a0", 0, 254)
     ("connection", "GIVEN_UP", ["tcp 10.0.0.2:443", "through a0"]),
     ("connection", "ECONNREFUSED", ["tcp 10.0.0.2:443"]),  # who answers is not stopped on the way
     ("connect", "EPERM", ["tcp 10.0.0.2:443", "udp 10.0.0.2:443"]),
+    ("recvfrom", "ETIMEDOUT", ["tcp 10.0.0.2:443", "udp 10.0.0.2:443", "through a0"]),
     ("sendto", "EFAULT", []), ("bind", "EINVAL", []),
 ])  # fmt: skip
 def test_the_ends_of_a_call_that_the_way_fails(call: str, error: str, ends: list[str]) -> None:

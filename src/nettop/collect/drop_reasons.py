@@ -52,7 +52,8 @@ class Row:
     hardware: str = gauge("hardware address that its frame is for; empty: not known", default="")
     sender: str = gauge("hardware address of who sent the frame here", default="")
     by: str = gauge(
-        "BPF programs that may have dropped it, as NAME@GROUP, NAME@FAMILY/HOOK or NAME@tcx/HOOK",
+        "BPF programs that may have dropped it, as NAME@GROUP, NAME@FAMILY/HOOK, NAME@tcx/HOOK, "
+        "NAME@sk_lookup or NAME@xdp/NUMBER",
         default="",
     )
 
@@ -132,6 +133,12 @@ def counted_by(reason: str, place: str, protocol: str) -> str:
     return found.get(protocol) or found.get("", "")
 
 
+def raised(reason: str, place: str, protocol: str) -> tuple[str, ...]:
+    """The counters of the host that rise with such packets, by which findings about both meet."""
+    more = _raises().get((reason, place), _raises().get((reason, ""), {})).get(protocol, "")
+    return tuple(filter(None, (counted_by(reason, place, protocol), more)))
+
+
 def answered(reason: str, place: str) -> bool:
     """Whether the sender of a packet dropped so is told: it is refused, not lost."""
     return _answered().get((reason, place), _answered().get((reason, ""), False))
@@ -176,6 +183,12 @@ def _counters() -> Mapping[tuple[str, str], Mapping[str, str]]:
         known = one.get("counter", {})
         found[one["name"], one.get("place", "")] = {"": known} if isinstance(known, str) else known
     return found
+
+
+@cache
+def _raises() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """The other counters by reason and place, each by protocol."""
+    return {(one["name"], one.get("place", "")): one.get("raises", {}) for one in _places()}
 
 
 @cache

@@ -8,7 +8,7 @@ in which words it is told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from typing import Any, Final, NamedTuple
@@ -22,8 +22,9 @@ from . import Facts
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.filter import dropping
+from .way import walk
 from .way.filtered import filtered
-from .way.flow import FILTERED
+from .way.flow import FILTERED, Flow
 from .way.host import Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses
@@ -39,7 +40,11 @@ QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
 PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
-FIELDS: Final = ("filters", "rules", "nic", "rule")  # of a drop
+FIELDS: Final = ("filters", "rules", "nic", "rule", "raises")  # of a drop
+UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
+DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
+KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
+TRANSPORTS: Final = ("tcp", "udp")
 _SHAPER: Final = "shaper-limits"  # the rule
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 
@@ -65,15 +70,25 @@ def refined(seen: Seen) -> Any:
             own = {name: getattr(drop, name) for name in ("nic", "means", "cause", "advice")}
             words = drop_reasons.case(case, {**own, **told})
             fields = {name: told[name] for name in FIELDS if name in told}
-            seen = seen._replace(drop=replace(drop, **words, **fields))
+            seen = seen._replace(drop=replace(drop, exact=True, **words, **fields))
     return seen.drop
 
 
 def _rules(seen: Seen) -> Told:
     """The rules of the packet filter that may drop such packets there."""
     found = filtered(seen.host, seen.rows)
+    if not found:
+        return NOT
     names = tuple(one.name for one in found[:MOST])
-    return {"filters": few([one.told for one in found]), "rules": names}
+    # at an interface, the sender is told as of a full queue: net/core/dev.c, nf_hook_egress()
+    unsent = all(one.family == "netdev" for one in found) and any(
+        row.protocol == "udp" and row.source and seen.host.local(row.source) for row in seen.rows
+    )
+    return {
+        "raises": (UNSENT,) if unsent else (),
+        "filters": few([one.told for one in found]),
+        "rules": names,
+    }
 
 
 def _untracked(seen: Seen) -> Told:
@@ -101,7 +116,13 @@ def _hooked(seen: Seen) -> Told:
     if not found or seen.drop.filters:
         return NOT
     first, _, place = found.most_common(1)[0][0].partition("@")
-    return {"first": first, "place": place, "programs": most(found)}
+    number = place.rpartition("/")[2]
+    return {"first": first, "place": place, "number": number, "programs": most(found)}
+
+
+def _first(seen: Seen) -> Told:
+    """The program of XDP at the interface."""
+    return _hooked(seen) if "_xdp" in seen.drop.place else NOT
 
 
 def _grouped(seen: Seen) -> Told:
@@ -181,8 +202,16 @@ def _dead(seen: Seen) -> Told:
 
     The kernel gives such an interface a queue that drops all (noop_enqueue()).
     """
-    nic, dead = seen.drop.nic, {one.name for one in seen.facts.nics if one.carrier is False}
-    return {"nic": nic} if nic and {*seen.drop.nics.split(", ")} <= dead else NOT
+    links, nics = seen.host.links, seen.drop.nics.split(", ")
+    dead = all(nic in links and links[nic].up and links[nic].carrier is False for nic in nics)
+    return {"nic": seen.drop.nic} if dead else NOT
+
+
+def _down(seen: Seen) -> Told:
+    """An interface that is down, whose queue drops all; as lo, to which routes still lead."""
+    links, nics = seen.host.links, seen.drop.nics.split(", ")
+    down = all(nic in links and not links[nic].up for nic in nics)
+    return {"nic": seen.drop.nic} if down else NOT
 
 
 def _misaddressed(seen: Seen) -> Told:
@@ -222,38 +251,74 @@ def _behind(seen: Seen) -> Told:
     return next(({"reader": f"{row.name}[{row.pid}]"} for row in found), NOT)
 
 
-def _choosy(seen: Seen) -> Told:
-    """The sockets at its port, if each takes others only, and says which.
+def _foremost(seen: Seen) -> Row | None:
+    """The packets of the most frequent kind of which port and addresses are known."""
+    known = (row for row in seen.rows if row.to and row.port and row.to_port)
+    return max(known, key=lambda one: one.packets, default=None)
 
-    net/ipv4/udp.c, compute_score(): the device, the address and the connected peer must match.
+
+def _holders(host: Host, row: Row) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Who has sockets at the port of a packet, and why one does not take it with what cures that.
+
+    None: it takes it. net/ipv4/udp.c, compute_score(): the device, the address and the connected
+    peer must match.
     """
-    host, known = seen.host, [row for row in seen.rows if row.to and row.port and row.to_port]
-    if not known:
-        return NOT
-    row = max(known, key=lambda one: one.packets)
-    names, said, cures = owners(host.frame), [], []
+    names = owners(host.frame)
     for one in host.frame.rows(f"sockets_{row.protocol}"):
         if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
             continue
         missed: tuple[str, str] | None
         if row.protocol == "udp" and one.remote_port:
-            if (address(one.remote), one.remote_port) == (address(row.source), row.source_port):
-                return NOT
+            peer = address(one.remote), one.remote_port
             only = f"for {end(one.remote, one.remote_port)} only"
             missed = only, "let the sender answer from that address and port"
+            missed = None if peer == (address(row.source), row.source_port) else missed
         else:
             missed = misses(host, one, row.to, arrives(host, row))
+        if missed is not None and missed[0] == "only":
+            missed = f"at {one.local} only", missed[1]
+        yield names.get(one.inode, "a program"), missed
+
+
+def _choosy(seen: Seen) -> Told:
+    """The sockets at its port, if each takes others only, and says which."""
+    row, said, cures = _foremost(seen), [], []
+    for who, missed in () if row is None else _holders(seen.host, row):
         if missed is None:
             return NOT
-        only = f"at {one.local} only" if missed[0] == "only" else missed[0]
-        said.append(f"{names.get(one.inode, 'a program')} has it {only}")
+        said.append(f"{who} has it {missed[0]}")
         cures.append(f"{missed[1][0].upper()}{missed[1][1:]}")
-    if not said:
+    if row is None or not said:
         return NOT
     return {
         "port": f"{row.protocol} port {row.to_port}", "first": said[0], "cure": cures[0],
         "sockets": most(Counter(said)), "list": f"ss -anp{row.protocol[0]} sport = :{row.to_port}",
     }  # fmt: skip
+
+
+def _steered(seen: Seen) -> Told:
+    """The program that looks for a socket before the kernel, where one would take the packet."""
+    row = _foremost(seen)
+    taking = [] if row is None else [who for who, why in _holders(seen.host, row) if why is None]
+    found = _hooked(seen) if taking else NOT
+    if row is None or not found:
+        return NOT
+    return {**found, "port": f"{row.protocol} port {row.to_port}", "who": taking[0]}
+
+
+def _unkeyed(seen: Seen) -> Told:
+    """The IPsec policy that the packets meet, where the counter says that its state is missing."""
+    rising = [one.now.reason for one in seen.host.frame.tables.get("xfrm", ())
+              if one.now.reason == KEYLESS and one.rate("packets")]  # fmt: skip
+    row = max(seen.rows, key=lambda one: one.packets)
+    if seen.drop.place != DISCARDED or not rising or not row.to or row.protocol not in TRANSPORTS:
+        return NOT
+    way = walk(Flow(row.to, row.to_port, row.source, protocol=row.protocol), seen.host.frame)
+    step = next((one for one in way.steps if one.place == "ipsec" and one.change), None)
+    if step is None:
+        return NOT
+    saw, change = (f"{text[0].upper()}{text[1:]}" for text in (step.saw, step.change))
+    return {"saw": saw, "command": step.command, "change": change, "raises": (KEYLESS,)}
 
 
 def _programmed(seen: Seen) -> Told:
@@ -278,13 +343,14 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "BPF_CGROUP_EGRESS": {"sending": _sending},
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
     "TC_EGRESS": {"filters": _filters, "attached": _hooked},
-    "QDISC_DROP": {"filters": _filters, "queue": _queue, "dead": _dead},
+    "QDISC_DROP": {"filters": _filters, "queue": _queue, "dead": _dead, "down": _down},
     **{reason: {"queue": _queue} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "FULL_RING": {"behind": _behind},
-    "NO_SOCKET": {"choosy": _choosy},
-    "NOT_SPECIFIED": {"programmed": _programmed},
+    "NO_SOCKET": {"choosy": _choosy, "steered": _steered},
+    "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
+    "XDP": {"first": _first},
 }
 
 

@@ -26,10 +26,15 @@ LED: Final = frozenset((
     *SILENT, "ECONNREFUSED", "ECONNRESET", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EACCES",
     "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS", "ENODEV", "EIO",
 ))  # fmt: skip
-PROTOCOLS: Final = {  # of calls
-    "connection": ("tcp",), "connect": ("tcp", "udp"), "sendto": ("udp",), "sendmsg": ("udp",),
+_BOTH: Final = ("tcp", "udp")
+PROTOCOLS: Final = {  # of calls; those on an open connection have the end of its socket
+    "connection": ("tcp",),
+    "connect": _BOTH,
+    "sendto": _BOTH,
+    "sendmsg": _BOTH,
     "sendmmsg": ("udp",),
-}  # fmt: skip
+    **dict.fromkeys(("recvfrom", "recvmsg", "read", "readv", "write", "writev"), _BOTH),
+}
 
 
 def service(protocol: str, port: int) -> str:

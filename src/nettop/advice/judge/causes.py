@@ -3,7 +3,8 @@
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
 target, on the same interface or a port below it, or about the same process, neighbour, address,
 port or rule of the packet filter. A program explains those that wait for it, the way of packets
-what it names.
+what it names. Findings about packets that the kernel drops and about the counter that these raise
+need no `after`: the one that knows more explains the other.
 A shaper explains flows of its direction, and a rule for packets that leave explains flows that send
 no more again than it drops. A finding about the host explains other findings about the host, and
 findings about a flow between two hosts (`pair`). A finding about a counter of the host may have its
@@ -14,6 +15,7 @@ passes, explains findings about any target.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,10 +39,12 @@ from ...facts.kinds.process import Process
 from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Quota
+from ...facts.kinds.resolver import Resolver
 from ...facts.kinds.rival import Rival
 from ...facts.kinds.tasklimit import TaskLimit
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
+from ...facts.kinds.xfrm import Xfrm
 from ...facts.limits.prediction import Prediction
 from ...facts.peers import leaving, service
 from ...terms.dataclass import dataclass
@@ -59,6 +63,7 @@ _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an 
 # reasons of segments that found no memory, and of those that are sent again for that
 SHORT: Final = ("PROTO_MEM", "TCP_INVALID_SEQUENCE", "TCP_OFO_QUEUE_PRUNE", "TCP_OVERWINDOW",
                 "TCP_ZEROWINDOW")  # fmt: skip
+MOST: Final = 0.5  # of what a counter counts: packets that are fewer do not explain it
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -167,7 +172,32 @@ def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
                 continue  # it names what the kernel only calls a drop
             if other.rule.id == name and _meets(other, one, below):
                 return other.finding.id
-    return None
+    return next((other.finding.id for other in found if _counts(other, one)), None)
+
+
+def _counts(cause: Found, one: Found) -> bool:
+    """Whether one is about a counter and the other about the packets that raise it.
+
+    The packets explain the counter if more is known of them than the reason, else it explains them.
+    """
+    for drop, counter in ((cause.fact, one), (one.fact, cause)):
+        if not isinstance(drop, Drop) or not drop.raises:
+            continue
+        known = drop.exact and drop.rule != counter.rule.id
+        if known == (drop is cause.fact) and (known or not drop.rule):
+            rates = (_counters(counter).get(name) or 0.0 for name in drop.raises)
+            return any((drop.per_s or 0.0) >= MOST * rate > 0 for rate in rates)
+    return False
+
+
+def _counters(one: Found) -> Mapping[str, float | None]:
+    """The rates of the counters that decide a finding."""
+    if isinstance(one.fact, Xfrm):
+        return {one.fact.reason: one.fact.drops}
+    if one.rule.over != HOST:
+        return {}
+    read = (node.attr for node in ast.walk(one.rule.when.tree) if isinstance(node, ast.Attribute))
+    return {name: getattr(one.fact, name, None) for name in read}
 
 
 def _meets(cause: Found, one: Found, below: Below) -> bool:
@@ -245,7 +275,7 @@ def _parties(over: str, fact: object) -> set[int | str]:
 def _ends(fact: object) -> set[str]:
     """The other ends and the way out, as `facts.peers` names them."""
     match fact:
-        case Call() | Attempt() | Drop():
+        case Call() | Attempt() | Drop() | Resolver():
             return {*fact.peers}
         case Listener():
             return {service("tcp", fact.port)}

@@ -50,6 +50,8 @@ class Drop:
     peers: tuple[str, ...] = gauge("ends whose packets these are, as `facts.peers`", default=())
     filters: str = gauge("rules of the packet filter, or filters of tc, that drop", default="")
     rules: tuple[str, ...] = gauge("their names", default=())
+    raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
+    exact: bool = gauge("more is known than the reason says", default=False)
     wanted: bool = gauge("to a group, and a program of this host has the port", default=False)
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = maybe("packets dropped", "packets/s")
@@ -118,6 +120,10 @@ def _drop(
         advice=_ETH0.sub(nic or "eth0", words.advice),
         rule=words.rule, whose=few(whose), ports=tuple(ports[:MOST]), of=most(ends) or None,
         nics=most(nics), nic=nic, peers=dropped(host, (entry.now for entry in entries)),
+        raises=tuple({
+            one: 0 for protocol, _ in foremost
+            for one in drop_reasons.raised(reason, place, protocol)
+        }),
         wanted=group == "multicast" and any(place in programs for place in foremost[:1]),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),

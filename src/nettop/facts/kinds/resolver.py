@@ -9,6 +9,8 @@ from ...terms.dataclass import dataclass
 from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
+from ..peers import far
+from ..way.host import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +29,18 @@ class Resolver:
     )
     held: float | None = maybe("of these readings, those that saw a question wait", "ratio")
     alone: bool = gauge("no question waits for another name server", default=False)
+    peers: tuple[str, ...] = gauge("it, as `facts.peers` names it", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Resolver, ...]:  # noqa: ARG001
     """The name servers of this namespace, those with most sockets first."""
-    rows = frame.rows("udp_questions")
+    rows, host = frame.rows("udp_questions"), Host.of(frame)
     found = (
         Resolver(end(entry.now.server, PORT), entry.now.waiting, entry.rate("late"),
                  entry.rate("unheard"), entry.now.processes,
                  entry.now.asked, entry.now.held,
-                 not any(one.asked for one in rows if one.server != entry.now.server))
+                 not any(one.asked for one in rows if one.server != entry.now.server),
+                 (far(host, "udp", entry.now.server, PORT),))
         for entry in frame.tables.get("udp_questions", ())
     )  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.waiting, one.id)))

@@ -20,7 +20,7 @@ from ...terms.dataclass import dataclass
 from ...terms.units import many
 from .. import Facts
 from ..counters import grown
-from ..drop_causes import BACK
+from ..drop_causes import BACK, DISCARDED
 from ..flow_words import EVERYWHERE
 from ..kinds.call import words
 from ..kinds.flow import Flow as Connection
@@ -155,7 +155,9 @@ def _beside(frame: Frame) -> Iterator[Question]:
     for row in frame.rows("drop_reasons"):
         if (row.reason, row.where) == (BACK, "here") and row.source:
             yield Question(row.source, protocol=row.protocol)
-        if (row.reason, row.where) == (FILTERED, "here") and row.to:  # the rules that it met
+        # the rules, or the IPsec policies, that it met
+        met = row.reason == FILTERED or row.place == DISCARDED
+        if met and row.where == "here" and row.to:
             yield Question(row.to)
         missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
         if missed and row.to and row.port in open_:

@@ -5,7 +5,8 @@ what arrives (kernel/bpf/cgroup.c, __cgroup_bpf_run_filter_skb()); another one s
 (`BPF_CGROUP_EGRESS`). At a hook of netfilter (`NETFILTER_DROP`) a program may stand beside the
 rules (net/netfilter/nf_bpf_link.c, Linux 6.4); the kernel does not say in which network namespace.
 Programs of tcx (Linux 6.6) are attached to an interface (kernel/bpf/tcx.c, tcx_prog_query()), and
-no filter of tc shows them.
+no filter of tc shows them; the one of XDP is told with the interface. A program that looks for a
+socket before the kernel (`NO_SOCKET`) is of the network namespace (sk_lookup, Linux 5.9).
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from ..netlink.codec import messages
+from ..netlink import route
+from ..netlink.codec import decode, messages
 from ..netlink.diag import BY_FAMILY
 from ..netlink.kernel import Kernel
 from ..request import Request
 from . import attached, begun, call
 
 FILTERED, HOOKED, SENT = "SOCKET_FILTER", "NETFILTER_DROP", "BPF_CGROUP_EGRESS"
+SOUGHT, XDP = "NO_SOCKET", "XDP"
+_LOOKUP: Final = 36  # BPF_SK_LOOKUP
 TCX: Final = {"TC_INGRESS": (46, "ingress"), "TC_EGRESS": (47, "egress")}  # enum bpf_attach_type
 # instead of a call: a packet that a socket receives, or sends
 SIDES: Final = {FILTERED: "ingress", SENT: "egress"}
@@ -45,13 +49,15 @@ class Dropping:
         """Nothing is looked for before packets are dropped so."""
         self._known = dict[tuple[str, str, int], str]()
 
-    def programs(self, reason: str, protocol: str, port: int, interface: int) -> str:
-        """`NAME@PLACE` of each, with commas; empty: none is known.
+    def programs(self, reason: str, at: str, protocol: str, port: int, interface: int) -> str:
+        """`NAME@PLACE` of each, with commas; empty: none is known. `at`: function that drops.
 
-        PLACE is a control group, `FAMILY/HOOK`, or `tcx/ingress` or `tcx/egress`.
+        PLACE is a control group, `FAMILY/HOOK`, `tcx/ingress` or `tcx/egress`, `sk_lookup`, or
+        `xdp/NUMBER` with the number of the program.
         """
-        key = (reason, "", interface) if reason in TCX else (reason, protocol, port)
-        key = (reason, "", 0) if reason == HOOKED else key
+        reason = XDP if "_xdp" in at else reason
+        key = (reason, "", interface) if reason in (*TCX, XDP) else (reason, protocol, port)
+        key = (reason, "", 0) if reason in (HOOKED, SOUGHT) else key
         if key not in self._known and not self._enough(reason):
             found = _found(*key)
             with suppress(OSError, ValueError):
@@ -68,6 +74,17 @@ def _found(reason: str, protocol: str, number: int) -> Iterator[str]:
     """The programs of one key."""
     if reason == HOOKED:
         yield from _hooked()
+    elif reason == SOUGHT:
+        with open("/proc/self/ns/net", "rb") as file:
+            for one in call.attached_to(file.fileno(), _LOOKUP, _ATTACHED):
+                yield f"{attached.name_of(one)}@sk_lookup"
+    elif reason == XDP and number:
+        ask = Request("route", route.GETLINK, route.IFINFO.pack(0, 0, number, 0, 0), "route/link")
+        answer = Kernel().ask(ask)
+        for _, start, end in messages(answer):
+            link = decode(answer, start + route.IFINFO.size, end, route.LINK)
+            if one := link.get("xdp", {}).get("program"):
+                yield f"{attached.name_of(one)}@xdp/{one}"
     elif reason in TCX and number:
         kind, place = TCX[reason]
         for one in call.attached_to(number, kind, _ATTACHED):

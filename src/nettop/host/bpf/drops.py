@@ -92,9 +92,10 @@ class Counter:
         told: dict[str, tuple[int, str]] = {}
         for raw, (place, reason, space, came_by, ether, transport, port, device) in keys.items():
             name, word, at = self._name(reason), protocol(transport, ether), came_by or device
-            by = self._dropping.programs(name, word, port, at) if space == own else ""
+            symbol = self._symbols.name(place)
+            by = self._dropping.programs(name, symbol, word, port, at) if space == own else ""
             more = f";{quote(by, safe=_PLAIN)}" if by else ""
-            line = f"{name}{more} {{}} {self._symbols.name(place) or '-'}"
+            line = f"{name}{more} {{}} {symbol or '-'}"
             if space == own:
                 line += f" here {at or '-'} {word} {port or '-'}"
                 told[line] = max(told.get(line, (0, "")), ends.get(raw, (0, "")))

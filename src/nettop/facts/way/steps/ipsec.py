@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....collect.xfrm_policies import Row as PolicyRow
-from ..flow import HIDDEN, PASSES, STOPS, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..host import inside
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
@@ -20,6 +20,12 @@ def _only(row: PolicyRow) -> str:
     word = word or (f"protocol {row.protocol}" if row.protocol else "")
     port = f"port {row.port}" if row.port else ""
     return " ".join(("", "for", *filter(None, (word, port)))) if word or port else ""
+
+
+def _missed(leg: Leg) -> bool:
+    """Whether packets that are sent find no IPsec state now."""
+    return any(one.now.reason == "XfrmOutNoStates" and one.rate("packets")
+               for one in leg.host.frame.tables.get("xfrm", ()))  # fmt: skip
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -49,6 +55,10 @@ def look(leg: Leg) -> Iterator[Step]:
         elif row.peer is not None and row.states == 0:
             yield Step("ipsec", STOPS, f"{name} wants IPsec with {row.peer}, and this host has no "
                        "IPsec state", show, f"start the key exchange (IKE), or {gone}")  # fmt: skip
+        elif row.peer is not None and row.direction == "out" and _missed(leg):
+            yield Step("ipsec", SUSPECT, f"{name} wants IPsec with {row.peer}, and packets find no "
+                       "state for it", "ip -s xfrm state",
+                       f"start the key exchange (IKE), or {gone}")  # fmt: skip
         elif row.peer is not None:
             yield Step("ipsec", HIDDEN, f"whether there is an IPsec state for {name}",
                        "ip -s xfrm state")  # fmt: skip

@@ -1,0 +1,62 @@
+"""Of a counter and of the packets that raise it, the finding that knows more is the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Finding
+from nettop.config import rules_folder
+
+RULES = load([rules_folder()])
+
+
+def findings(**table: Any) -> list[Finding]:
+    return list(Judge(RULES, window=0.0).judge(facts(table, "server", 1000.0)).findings)
+
+
+KNOWN: Mapping[str, Any] = {
+    "id": "NO_SOCKET/f", "kind": "turned away", "means": "its socket is for others", "advice": "x",
+    "packets": 900, "per_s": 50.0, "raises": ("udp_no_ports",),
+}  # fmt: skip
+CLOSED: Mapping[str, Any] = {"udp_no_ports": 60.0, "udp_in": 20}
+
+
+@pytest.mark.parametrize(("drop", "first", "second"), [
+    ({"exact": True}, "packets-turned-away", "datagrams-to-closed-ports"),
+    ({}, "datagrams-to-closed-ports", "packets-turned-away"),
+])  # fmt: skip
+def test_of_a_counter_and_the_packets_that_raise_it_the_exact_one_is_the_cause(
+    drop: Mapping[str, Any], first: str, second: str
+) -> None:
+    one, other = findings(host=CLOSED, drops=[{**KNOWN, **drop}])[:2]
+    assert (one.rule, other.rule, other.cause) == (first, second, one.id)
+
+
+@pytest.mark.parametrize("drop", [
+    {"per_s": 20.0},  # fewer than half of what is counted
+    {"raises": ("tcp_resets",)},
+])  # fmt: skip
+def test_packets_that_did_not_raise_the_counter_do_not_explain_it(drop: Mapping[str, Any]) -> None:
+    found = findings(host=CLOSED, drops=[{**KNOWN, "exact": True, **drop}])
+    causes = {one.rule: one.cause for one in found}
+    assert causes["datagrams-to-closed-ports"] == causes["packets-turned-away"] == ""
+
+
+def test_the_policy_that_packets_meet_explains_the_counter_of_ipsec() -> None:
+    drop = {**KNOWN, "kind": "refused", "exact": True, "raises": ("XfrmOutNoStates",)}
+    xfrm = {"reason": "XfrmOutNoStates", "drops": 60.0}
+    found = {one.rule: one for one in findings(host={"ip_in": 90}, drops=[drop], xfrms=[xfrm])}
+    assert found["ipsec-drops-packets"].cause == "packets-dropped-by-reason@NO_SOCKET/f"
+
+
+def test_a_name_server_follows_what_drops_the_questions() -> None:
+    drop = {**KNOWN, "kind": "loss", "peers": ("udp :53",), "raises": ()}
+    asked = {"id": "127.0.0.53:53", "waiting": 9, "late": 4, "peers": ("udp :53",)}
+    found = {one.rule: one for one in findings(host={"udp_in": 0}, drops=[drop], resolvers=[asked])}
+    assert found["name-server-does-not-answer"].cause == "packets-dropped-by-reason@NO_SOCKET/f"
