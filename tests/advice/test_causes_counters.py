@@ -60,3 +60,20 @@ def test_a_name_server_follows_what_drops_the_questions() -> None:
     asked = {"id": "127.0.0.53:53", "waiting": 9, "late": 4, "peers": ("udp :53",)}
     found = {one.rule: one for one in findings(host={"udp_in": 0}, drops=[drop], resolvers=[asked])}
     assert found["name-server-does-not-answer"].cause == "packets-dropped-by-reason@NO_SOCKET/f"
+
+
+def test_what_a_queue_drops_is_explained_by_the_packets_at_the_same_interface() -> None:
+    nic = {"name": "eth0", "per_s": {"qdisc_drops": 50, "tx_packets": 50}}
+    drop = {**KNOWN, "kind": "loss", "exact": True, "raises": ("qdisc_drops",)}
+    for name, cause in (("eth0", "packets-dropped-by-reason@NO_SOCKET/f"), ("eth1", "")):
+        found = findings(nics=[nic], drops=[{**drop, "nic": name}])
+        causes = {one.rule: one.cause for one in found}
+        assert causes["queue-drops-before-sending"] == cause
+
+
+def test_a_call_that_this_host_itself_resets_explains_the_counter() -> None:
+    call = {"id": "portal[8]/recvfrom/ECONNRESET", "kind": "aborted", "means": "authd ends",
+            "events": 30, "per_s": 6.0, "opened": 20.0, "raises": ("tcp_cut",)}  # fmt: skip
+    found = findings(host={"tcp_cut": 6.5, "tcp_passive": 20}, calls=[call])
+    causes = {one.rule: one.cause for one in found}
+    assert causes["connections-end-in-resets"] == "calls-fail@portal[8]/recvfrom/ECONNRESET"

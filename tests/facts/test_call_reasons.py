@@ -8,6 +8,7 @@ from call_lines import called
 from flow_tables import socket
 
 from nettop.collect import (
+    addresses,
     drop_reasons,
     fib,
     links,
@@ -230,6 +231,22 @@ def test_what_clients_end_by_a_reset_is_no_failure_and_what_a_server_ends_is() -
     assert called(clients.replace("recvfrom ECONNRESET", "connection EPIPE")) is None
     assert called(clients.replace("recvfrom", "sendto")) is not None
     assert called(f"recvfrom ECONNRESET 5 7 here {TO} 9000 push\n") is not None
+
+
+def test_who_ends_the_connections_of_a_client_of_this_host_is_known_by_its_port() -> None:
+    line = f"recvfrom ECONNRESET 9 8 here {TO} 9000 portal\n"
+    listens = socket(5, local="0.0.0.0", local_port=9000, state="listen", inode=5)
+    here: dict[str, Any] = {
+        "sockets_tcp": [listens], "socket_owners": [socket_owners.Row(5, 7, "authd")],
+        "addresses": [addresses.Row("eth0", TO, 24, 4, "global")],
+    }  # fmt: skip
+    one = called(line, **here)
+    assert one is not None
+    assert one.means == "authd[7], which listens at port 9000 here, ends connections by a reset"
+    assert one.raises == ("tcp_cut",)
+    one = called(line, **{**here, "addresses": []})  # the other end is another host
+    assert one is not None
+    assert (one.means, one.raises) == ("The other end has reset the connection", ())
 
 
 def test_a_filter_may_answer_in_place_of_the_kernel_where_a_route_stands() -> None:

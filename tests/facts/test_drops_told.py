@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import SOUND, link
+from way_tables import SOUND, link, qdisc
 
 from nettop.collect import drop_reasons, nftables, xfrm, xfrm_policies
 from nettop.facts.kinds.drop import Drop, build
@@ -141,3 +141,18 @@ def test_the_policy_of_what_finds_no_state_is_named(reason: str, port: int, mean
                xfrm_policies=[policy], entries_of={"xfrm": counts})  # fmt: skip
     assert one.means.startswith(means)
     assert one.raises == (("XfrmOutNoStates",) if one.exact else ())
+
+
+@pytest.mark.parametrize(("largest", "backlog", "named"), [
+    (900, 0, True), (900, 90_000, False), (1600, 0, False), (None, 0, False),
+])  # fmt: skip
+def test_a_burst_below_the_size_of_a_packet_is_told(
+    largest: int | None, backlog: int, named: bool
+) -> None:
+    now = qdisc("a0", "tbf", largest=largest, backlog=backlog, drops=40)
+    counts = entries([now], entries([replace(now, drops=1)], (), 1.0), 1.0)
+    one = told(seen("QDISC_DROP", "__dev_queue_xmit", source="10.0.0.1", to="10.0.0.2"),
+               entries_of={"qdiscs": counts})  # fmt: skip
+    said = "tbf 1: of a0 drops frames above 900 bytes, its burst; those of a0 have up to 1514"
+    assert (one.means == said, one.rule == "") == (named, named)
+    assert one.raises == ("qdisc_drops",)

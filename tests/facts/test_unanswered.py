@@ -101,6 +101,18 @@ def test_a_name_server_that_is_absent_is_told_as_one(processes: tuple[str, ...],
     assert "/etc/resolv.conf" in found.change
 
 
+def test_a_gateway_that_is_one_of_several_next_hops_is_told_with_its_route() -> None:
+    hops = [routes.Row("10.88.0.0/16", "eth0", 0, 254, gateway=one)
+            for one in ("10.2.0.1", "10.2.0.9")]  # fmt: skip
+    (found,) = still(unresolved=[unresolved.Row("eth0", "10.2.0.9", 4)], routes=hops).more["absent"]
+    assert found.what == "10.2.0.9@eth0, 1 of 2 next hops of route 10.88.0.0/16,"
+    assert "`ip route replace 10.88.0.0/16 nexthop via 10.2.0.1`" in found.change
+    (found,) = still(
+        unresolved=[unresolved.Row("eth0", "10.2.0.9", 4)], routes=hops[1:]
+    ).more["absent"]  # fmt: skip
+    assert found.what == "10.2.0.9@eth0"
+
+
 def test_an_absent_neighbour_is_a_gateway_by_its_interface_and_address() -> None:
     rows = [unresolved.Row("eth0", "10.0.0.66", 4), unresolved.Row("eth1", "10.0.0.1", 4)]
     ways = [routes.Row("0.0.0.0/0", "eth1", 0, 254, gateway="10.0.0.1"),

@@ -46,7 +46,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
     "tcp_spurious": "TcpExt.TCPSpuriousRTOs", "tcp_fast_retransmits": "TcpExt.TCPFastRetrans",
     "listen_overflows": "TcpExt.ListenOverflows", "listen_drops": "TcpExt.ListenDrops",
-    "rcvq_drops": "TcpExt.TCPRcvQDrop", "socket_backlog_drops": "TcpExt.TCPBacklogDrop",
+    "rcvq_drops": "TcpExt.TCPRcvQDrop TcpExt.TCPOFODrop",
+    "socket_backlog_drops": "TcpExt.TCPBacklogDrop",
     "zero_windows": "TcpExt.TCPToZeroWindowAdv", "zero_window_drops": "TcpExt.TCPZeroWindowDrop",
     "prune_called": "TcpExt.PruneCalled", "rcv_pruned": "TcpExt.RcvPruned",
     "ofo_pruned": "TcpExt.OfoPruned", "memory_pressures": "TcpExt.TCPMemoryPressures",
@@ -126,7 +127,9 @@ class Row:
     tcp_fast_retransmits: int | None = counter("fast retransmissions", "segments")
     listen_overflows: int | None = counter("connections dropped, accept queue full", "events")
     listen_drops: int | None = counter("SYNs dropped", "events")
-    rcvq_drops: int | None = counter("packets dropped, no socket memory (TCPRcvQDrop)", "packets")
+    rcvq_drops: int | None = counter(
+        "packets dropped, no socket memory (TCPRcvQDrop, TCPOFODrop)", "packets"
+    )
     socket_backlog_drops: int | None = counter(
         "packets dropped, socket backlog full (TCPBacklogDrop)", "packets"
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..collect import failed_calls
 from ..collect._words import Words
 from ..frame.rates import Frame
+from .flow_words import owners
 from .used_ports import NO_ADDRESS, no_source
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
+READS: Final = ("recvfrom", "recvmsg", "read", "readv")
 CONNECTS: Final = ("connect", "connection")
 RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
 WHOLE: Final = 31  # a prefix this long or longer has no address for all its hosts
@@ -188,6 +190,25 @@ def _group(one: Given) -> Words | None:
     )
 
 
+def _cut(one: Given) -> Words | None:
+    """A program of this host has ended the connection, and is known by its port."""
+    names = owners(one.frame)
+    own = {row.address for row in one.frame.rows("addresses")}
+    for row in one.frame.rows("sockets_tcp"):
+        found = row.state == "listen" and str(row.local_port) == one.port and names.get(row.inode)
+        if found and (one.address.is_loopback or str(one.address) in own):
+            return one.said._replace(
+                means=f"{found}, which listens at port {one.port} here, ends connections by a "
+                "reset",
+                cause="It closes a connection whose data it has not read to the end "
+                "(TCPAbortOnClose), or with SO_LINGER and a time of zero (TCPAbortOnData); or it "
+                "ended.",
+                advice=f"Let {found} read the whole request before it closes; or shutdown(SHUT_WR),"
+                " read until the client closes, then close.",
+            )
+    return None
+
+
 def _table_full(one: Given) -> Words | None:
     """A rule of the filter may refuse it, or connection tracking has no room."""
     rows = one.frame.rows("conntrack")
@@ -213,5 +234,6 @@ _BY: Final[Mapping[tuple[str, str], Callable[[Given], Words | None]]] = {
     ("send", "EINVAL"): _without_interface, ("connect", "EACCES"): _broadcast,
     ("send", "EACCES"): _broadcast,
     ("send", "ENETUNREACH"): _group, ("connect", "ENETUNREACH"): _group,
+    ("send", "ECONNRESET"): _cut, **{(one, "ECONNRESET"): _cut for one in READS},
     ("send", "EPERM"): _table_full, ("send", NO_ADDRESS): _no_address,
 }  # fmt: skip

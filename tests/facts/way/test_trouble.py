@@ -214,7 +214,9 @@ def test_a_connection_that_gets_no_answer_any_more_is_in_trouble() -> None:
         assert len(build(frame(), seen(flows=[flow]))) == count
 
 
-@pytest.mark.parametrize(("error", "slow"), [("GIVEN_UP", True), ("EINVAL", False)])
+@pytest.mark.parametrize(("error", "slow"), [
+    ("GIVEN_UP", True), ("EINVAL", False), ("EHOSTUNREACH", False),  # a route answers at once
+])  # fmt: skip
 def test_each_failure_without_an_answer_takes_seconds(error: str, *, slow: bool) -> None:
     routes = [*SOUND["fib"], route("10.2.0.0/24", None, kind="unreachable")]
     (one,) = facts(call(TO, "connection", error, port="80", events=1), fib=routes)

@@ -181,23 +181,25 @@ def _counts(cause: Found, one: Found) -> bool:
     The packets explain the counter if more is known of them than the reason, else it explains them.
     """
     for drop, counter in ((cause.fact, one), (one.fact, cause)):
-        if not isinstance(drop, Drop) or not drop.raises:
+        if not isinstance(drop, Drop | Call) or not drop.raises:
             continue
-        known = drop.exact and drop.rule != counter.rule.id
+        known = (isinstance(drop, Call) or drop.exact) and drop.rule != counter.rule.id
         if known == (drop is cause.fact) and (known or not drop.rule):
-            rates = (_counters(counter).get(name) or 0.0 for name in drop.raises)
+            rates = (_counters(counter, drop).get(name) or 0.0 for name in drop.raises)
             return any((drop.per_s or 0.0) >= MOST * rate > 0 for rate in rates)
     return False
 
 
-def _counters(one: Found) -> Mapping[str, float | None]:
-    """The rates of the counters that decide a finding."""
+def _counters(one: Found, drop: Drop | Call) -> Mapping[str, float | None]:
+    """The rates of the counters that decide a finding: of the host, or where it drops."""
     if isinstance(one.fact, Xfrm):
         return {one.fact.reason: one.fact.drops}
-    if one.rule.over != HOST:
+    here = isinstance(one.fact, Nic) and isinstance(drop, Drop) and one.fact.name == drop.nic
+    if one.rule.over != HOST and not here:
         return {}
+    of = getattr(one.fact, "per_s", one.fact)
     read = (node.attr for node in ast.walk(one.rule.when.tree) if isinstance(node, ast.Attribute))
-    return {name: getattr(one.fact, name, None) for name in read}
+    return {name: getattr(of, name, None) for name in read}
 
 
 def _meets(cause: Found, one: Found, below: Below) -> bool:

@@ -69,6 +69,17 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
             change += f"{row.port}` deletes it. Else correct the rule, or start that host"
             return what, change
     six = "-6 " if ":" in address else ""
+    routes = frame.rows("routes")
+    for way in routes:
+        hops = [one for one in routes if (one.to, one.metric, one.table) == (
+            way.to, way.metric, way.table)]  # fmt: skip
+        if way.gateway == address and len(hops) > 1:
+            others = (f"nexthop via {one.gateway}" for one in hops if one != way and one.gateway)
+            keep = " ".join(others) or "nexthop via OTHER"
+            table = f" table {way.table}" if way.table not in USUAL else ""
+            change = "What goes by this hop is lost, and the rest arrives: start that gateway, or "
+            change += f"take the hop out (`ip {six}route replace {way.to} {keep}{table}`)"
+            return f"{name}, 1 of {len(hops)} next hops of route {way.to}{table},", change
     for route in frame.rows("fib"):
         if route.gateway == address and route.table not in USUAL:
             asks = next((one for one in frame.rows("routing_rules") if one.table == route.table),

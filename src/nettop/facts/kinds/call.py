@@ -15,6 +15,7 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
+from ..call_ends import READS
 from ..call_reasons import BINDS, DATAGRAM, exact, valued
 from ..counters import grown
 from ..drop_causes import MOST, most
@@ -24,6 +25,7 @@ from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
 from ..way.host import Host
 
+CUT: Final = "tcp_cut"  # the counter of connections that this host ends by a reset
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection
 # of the datagrams: a program that waits for room, and then sends again, has at most one given back
 # for each that it sends
@@ -31,7 +33,6 @@ HALF: Final = 0.5
 SOME: Final = 0.2  # of those to a Unix socket, whose queue no other program's traffic fills
 # an attempt that is none: data on a connection that the other end had closed
 ENDED: Final = ("connection", "EPIPE")
-READS: Final = ("recvfrom", "recvmsg", "read", "readv")
 # calls that have no destination
 PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
@@ -77,6 +78,7 @@ class Call:
         "connections opened meanwhile, of which some end so: an end that the other end decides",
         "connections/s",
     )
+    raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
@@ -220,6 +222,10 @@ def _call(
     counted = call == "connection" or said.kind == RETURNED
     counted = counted and bool(answered or (call, error) != ENDED)
     share = events / (events + answered) if counted else None
+    # by a program of this host, whose end of each connection is opened here as well
+    here = said.kind == ABORTED and any(host.local(to) for (to, _), _ in ends.most_common(1)
+                                        if to and to != failed_calls.UNIX)  # fmt: skip
+    every = every / 2 if here and every is not None else every
     who = f"{process}[{pid}]" if pid else process
     pid = pid or entries[-1].now.pid
     addresses = tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address})
@@ -234,6 +240,7 @@ def _call(
         called=f"{call} {given}".rstrip(), by=by, events=events,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
+        raises=(CUT,) if here else (),
     )  # fmt: skip
 
 

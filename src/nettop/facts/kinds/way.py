@@ -21,6 +21,8 @@ DISCOVERY: Final = "discovery"
 # what somebody sets so, and some configurations need
 WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route", "rule")
 LISTENER: Final = "listener"
+ROUTING: Final = ("route", "rule")  # these answer with it at once, a neighbour after seconds
+REFUSED: Final = "EHOSTUNREACH"
 REFUSES: Final = (LISTENER, "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
@@ -79,7 +81,10 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,
-        slow=any(one in SILENT for one in trouble.errors),
+        slow=any(
+            one in SILENT and not (one == REFUSED and step.place in ROUTING)
+            for one in trouble.errors
+        ),
         sockets=trouble.sockets,
         share=None if answered is None else trouble.failed / (trouble.failed + answered),
         explains=(
