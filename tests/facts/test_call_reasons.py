@@ -13,11 +13,13 @@ from nettop.collect import (
     fib,
     links,
     nftables,
+    snmp,
     socket_owners,
     sockets_unix,
     sysctls,
     ways,
 )
+from nettop.frame.pairs import entries
 from nettop.host.bpf import names as bpf_names
 
 TO = "10.60.0.2"
@@ -236,14 +238,21 @@ def test_what_clients_end_by_a_reset_is_no_failure_and_what_a_server_ends_is() -
 def test_who_ends_the_connections_of_a_client_of_this_host_is_known_by_its_port() -> None:
     line = f"recvfrom ECONNRESET 9 8 here {TO} 9000 portal\n"
     listens = socket(5, local="0.0.0.0", local_port=9000, state="listen", inode=5)
+    none = dict.fromkeys(snmp.Row.__dataclass_fields__)
+    was, now = (snmp.Row(**{**none, "tcp_cut": count}) for count in (1, 10))
+    counts = entries([now], entries([was], (), 1.0), 1.0)
     here: dict[str, Any] = {
-        "sockets_tcp": [listens], "socket_owners": [socket_owners.Row(5, 7, "authd")],
+        "snmp": counts, "sockets_tcp": [listens],
+        "socket_owners": [socket_owners.Row(5, 7, "authd")],
         "addresses": [addresses.Row("eth0", TO, 24, 4, "global")],
     }  # fmt: skip
     one = called(line, **here)
     assert one is not None
     assert one.means == "authd[7], which listens at port 9000 here, ends connections by a reset"
     assert one.raises == ("tcp_cut",)
+    one = called(line, **{**here, "snmp": []})  # no program ends them with data left
+    assert one is not None
+    assert one.means == "The other end has reset the connection"
     one = called(line, **{**here, "addresses": []})  # the other end is another host
     assert one is not None
     assert (one.means, one.raises) == ("The other end has reset the connection", ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nettop.collect import failed_calls
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
@@ -12,7 +14,10 @@ from nettop.frame.rates import Entry, Frame
 def called(line: str, **more: object) -> Call | None:
     """The fact of these lines of `bpf.calls`."""
     rows = failed_calls.parse("3.000\n" + line)
-    tables = {"failed_calls": rows, **more}
-    entries = {name: tuple(Entry(row) for row in rows) for name, rows in tables.items()}  # type: ignore[attr-defined]
+    tables: dict[str, Any] = {"failed_calls": rows, **more}
+    entries = {
+        name: tuple(row if isinstance(row, Entry) else Entry(row) for row in rows)
+        for name, rows in tables.items()
+    }
     facts: Facts = Joiner().build(Frame(0.0, 0.0, entries))
     return next((one for one in facts.more["call"] if isinstance(one, Call)), None)

@@ -192,6 +192,8 @@ def _group(one: Given) -> Words | None:
 
 def _cut(one: Given) -> Words | None:
     """A program of this host has ended the connection, and is known by its port."""
+    if not any(entry.rate("tcp_cut") for entry in one.frame.tables.get("snmp", ())):
+        return None
     names = owners(one.frame)
     own = {row.address for row in one.frame.rows("addresses")}
     for row in one.frame.rows("sockets_tcp"):
