@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from waiting_programs import call, process, rows
 
+from nettop.collect import sockets_unix
+
 LIMIT = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
 
 
@@ -94,3 +96,32 @@ def test_the_root_of_the_old_hierarchy_has_limits_as_well(
     limited = rows(tmp_path, 7)[7].throttled
     assert limited.startswith(f"{LIMIT} allows 500 requests/s on") is told
     assert bool(limited) is told
+
+
+@pytest.mark.parametrize(("bound", "path"), [(9, "/run/kms.sock"), (8, "/run/kms.sock"), (5, "")])
+def test_the_path_of_a_unix_socket_is_that_of_its_end_that_is_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: int, path: str
+) -> None:
+    monkeypatch.setattr(sockets_unix, "peers", lambda _: {8: 9, 9: 8})
+    process(tmp_path, 7, "client", call(0, 3), files=[(3, "socket:[8]", "02")])
+    process(tmp_path, 9, "kms", call(230), files=[(4, "socket:[9]", "02")])
+    (tmp_path / "proc/9/net").mkdir()
+    (tmp_path / "proc/9/net/unix").write_text(
+        "Num RefCount Protocol Flags Type St Inode Path\n"
+        "0: 00000002 00000000 00000000 0001 03 12\n"
+        f"0: 00000003 00000000 00000000 0001 03 {bound} /run/kms.sock\n"
+    )
+    assert rows(tmp_path, 7)[7].path == path
+
+
+@pytest.mark.parametrize(("number", "arguments", "word"), [
+    (202, (0x7F00, 0x80, 2), 0x7F00),  # a mutex that another thread holds
+    (202, (0x7F00, 0x89, 0, 0x7FF), 0x7F00),  # it asks again after a time
+    (202, (0x7F00, 0x89, 0), 0),  # idle until there is work
+    (65, (0x7F00, 0x80, 2), 0),  # semop()
+])  # fmt: skip
+def test_a_futex_that_is_a_lock_is_told(
+    tmp_path: Path, number: int, arguments: tuple[int, ...], word: int
+) -> None:
+    process(tmp_path, 7, "parser", call(number, *arguments))
+    assert (rows(tmp_path, 7)[7].kind, rows(tmp_path, 7)[7].word) == ("lock", word)

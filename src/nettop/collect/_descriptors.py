@@ -56,6 +56,7 @@ class Known:
     # of each pipe or socket, by its name; a named pipe once its reader sleeps
     holders: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
+    paths: dict[str, str] = field(default_factory=dict)  # of Unix sockets; empty: without a name
 
 
 class Host(NamedTuple):
@@ -125,6 +126,16 @@ class Host(NamedTuple):
                 if file.writes if writes else file.reads:
                     found[int(other)] = None
         return tuple(found)
+
+    def path(self, target: str, others: Iterable[int]) -> str:
+        """The path to which a Unix socket, or its other end, is bound: unix(7), /proc/net/unix."""
+        if target.startswith("socket:") and target not in self.known.paths:
+            ends = {str(end) for end in (_inode(target), self.peers().get(_inode(target)))}
+            texts = (_sysfs.word(self.source, f"/proc/{other}/net/unix") or "" for other in others)
+            lines = (line.split(None, 7) for text in texts for line in text.splitlines())
+            found = (words[7] for words in lines if len(words) == 8 and words[6] in ends)
+            self.known.paths[target] = next(found, "")
+        return self.known.paths.get(target, "")
 
     def sleeps_at_pipe(self, pid: str, tid: str, path: str) -> bool:
         """Whether a thread sleeps at a named pipe; then those that have it open are looked for."""
@@ -227,7 +238,7 @@ _TABLE: Final = {
     "both": "sendfile:1:0=40/71 splice:0:2=275/76 tee:0:1=276/77 copy_file_range:0:2=326/285",
     "sync": "fsync:0=74/82 fdatasync:0=75/83 syncfs:0=306/267 sync_file_range:0=277/84 "
             "sync=162/81 msync=26/227 ftruncate:0=77/46 fallocate:0=285/47",
-    "lock": "futex=202/98 futex_waitv=449/449 flock:0=73/32 fcntl:0=72/25 semop=65/193 "
+    "lock": "futex@3=202/98 futex_waitv=449/449 flock:0=73/32 fcntl:0=72/25 semop=65/193 "
             "semtimedop=220/192",
     "opens": "connect:0=42/203",
     "timer": "nanosleep=35/101 clock_nanosleep=230/115",

@@ -64,6 +64,10 @@ class Row:
         "input output both sync lock opens timer events child; empty: another call", default=""
     )
     object: str = gauge("file, pipe or socket of the call; a named pipe: pipe:PATH", default="")
+    path: str = gauge(
+        "path of that socket, or of its other end, if it is a Unix socket", default=""
+    )
+    word: int = gauge("address of the futex, if it is a lock for which it waits", default=0)
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
@@ -103,7 +107,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         known.machine = _descriptors.machine(source)
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
-        known.turn, known.peers, known.holders = owners.turn, None, {}
+        known.turn, known.peers, known.holders, known.paths = owners.turn, None, {}, {}
         for holder, process in owners.held.items():
             for what, inodes in (("pipe", process.pipes), ("socket", process.inodes)):
                 for number, inode in inodes.items():
@@ -210,9 +214,22 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
-    if call.kind == "lock" and call.uses is not None:
-        known = altered(known, holders=holders(host.source, row.pid))
+    if call.kind == "lock":
+        known = (
+            altered(known, holders=holders(host.source, row.pid)) if call.uses is not None
+            else altered(known, word=_contended(arguments) if call.name == "futex" else 0)
+        )  # fmt: skip
     return known if call.uses is None else _on(host, pid, known, call, arguments)
+
+
+def _contended(arguments: Sequence[int]) -> int:
+    """The address of a futex that is a lock; 0 for one at which idle threads may sleep for long.
+
+    A mutex that others wait for has the value 2 (nptl/lowlevellock.h of the GNU C library); the
+    lock of an interpreter is asked for again after a time.
+    """
+    word, operation, value, timeout = arguments[:4]
+    return word if timeout or (operation & 0x7F == 0 and value == 2) else 0
 
 
 def _on_events(
@@ -263,10 +280,10 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     moves = kind in ("input", "output") and row.state == "S" and file.target.startswith("/")
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(target=f"pipe:{file.target}")
+    pipes = host.servers(file) or host.at(pid, [file], writes=read)
     return altered(
-        _named(row, file), kind=kind,
-        feeds=(host.servers(file) or host.at(pid, [file], writes=True)) if read else (),
-        drains=() if read else host.servers(file) or host.at(pid, [file], writes=False),
+        _named(row, file), kind=kind, path=host.path(file.target, pipes),
+        feeds=pipes if read else (), drains=() if read else pipes,
     )  # fmt: skip
 
 

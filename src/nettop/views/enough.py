@@ -142,6 +142,8 @@ def _limits(limits: Sequence[Limit]) -> str:
     advice = declared()[limit.stage.stage].advice
     if limit.stage.how == "throttled":  # more threads or less work get no more of a quota
         advice = f"raise what holds it: {limit.stage.because}"
+    if limit.stage.how == "locked":  # more threads wait as well
+        advice = "less work under that lock, or several processes"
     return f"{text[0].upper()}{text[1:]}, of which no finding says more ({advice})"
 
 

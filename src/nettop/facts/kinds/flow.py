@@ -124,7 +124,7 @@ class Flow:
     limit_doing: str | None = maybe("what the core or thread that limits does")
     limit_relief: str | None = maybe("what relieves it of that work")
     limit_how: str | None = maybe(
-        "how that which limits is used: throttled synced direct cached; the thread: "
+        "how that which limits is used: throttled synced direct cached files; the thread: "
         "throttled locked; who is waited for in a request: late"
     )
 

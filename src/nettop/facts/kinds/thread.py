@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from operator import attrgetter
+from typing import Final
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from .. import Facts, work
+from .. import Facts, contended, work
 from ..kind import Kind
+
+WAITS: Final = 0.2  # of wall time that a thread waits for a CPU: then it is told what else runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Thread:
     work: str | None = maybe("class of most of its work")
     work_share: float | None = maybe("share of that class in its CPU time", "%")
     relief: str | None = maybe("what relieves it of that work")
+    crowd: str | None = maybe("CPUs to which its process is bound, and what else runs there")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
@@ -38,6 +42,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
         return ()
     nics = {one.pid: one.nic for one in facts.processes}
     doing = work.threads(frame.tables.get("profiles", ()))
+    waits = {e.now.pid for e in threads if (e.rate("waited") or 0.0) >= WAITS}
+    crowds = {pid: contended.words(facts, pid) or None for pid in waits}
     groups: dict[tuple[int, str], list[float]] = defaultdict(list)
     for entry in threads:
         groups[entry.now.pid, _stem(entry.now.name)].append(entry.rate("ran") or 0.0)
@@ -55,6 +61,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
             _rest(group, entry.rate("ran")),
             nics.get(entry.now.pid),
             *doing.get(entry.now.tid, work.NOTHING),
+            crowds.get(entry.now.pid),
         )
         for entry in threads
     )

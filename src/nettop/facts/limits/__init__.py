@@ -39,8 +39,8 @@ class Reading:
     reach: Interval | None = maybe("rough capacity: a wide interval", "bit/s")
     number: int | None = maybe("number of its core or thread")
     how: str = gauge(
-        "how a device is used: throttled synced direct cached; of a thread: throttled locked; of a "
-        "request: late",
+        "how a device is used: throttled synced direct cached files; of a thread: throttled "
+        "locked; of a request: late",
         default="",
     )  # fmt: skip
     piece: float | None = maybe("data that passes at a time, at most", "bytes")

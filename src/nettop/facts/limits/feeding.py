@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Final
 
 from ...terms import units
-from ...terms.dataclass import dataclass
 from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
@@ -31,15 +30,19 @@ from .sampled import (
     PAGE,
     RUNS,
     SOCKET,
+    Cause,
     Shares,
     chosen,
 )
 from .stages import cpu as cpus
+from .turns import shared, turns, works
 from .window import mean
 
 RESTS: Final = 0.2  # of wall time: a relay that runs in the rest; less may be chance
 # what a busy thread waits for as well
 BESIDE: Final = ("disk-read", "disk-write", "pipe", EVENTS, OTHER)
+FILES: Final = 3  # different ones in the samples: one after the other, and not parts of one
+OFTEN: Final = 0.8  # of the samples
 DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
 LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
@@ -48,22 +51,6 @@ COUNTED: Final = 0.5  # of the rate of the flow, moved by a device for requests 
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
 SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cpu")
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """What a program waits for, after all that was followed."""
-
-    stage: str
-    name: str  # of the program that waits, or that is at the end of the pipes
-    share: float  # of wall time, of that program
-    because: str
-    capacity: Interval | None = None
-    thread: int | None = None
-    how: str = ""  # a device is used
-    joint: tuple[str, ...] = ()
-    other: str = ""  # of a relay: the connection for which it waits, LOCAL>REMOTE
-    reads: bool = False  # it sleeps in the call that reads the socket: it has nothing to send
 
 
 def cause(look: Look) -> Cause | None:
@@ -86,10 +73,9 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     name = _name(threads, pids)
     stage, thread = chosen(threads)
     seen |= {*pids}
-    if stage in (RUNS, OTHER, "") and (again := _again(look, name, thread)) is not None:
-        return again
-    if stage == RUNS and (relayed := _relayed(look, name, thread, seen)) is not None:
-        return relayed
+    hidden = _hidden(look, name, stage, thread, threads, seen)
+    if hidden is not None:
+        return hidden
     if stage == CHILD:
         return _cause(look, thread.children, seen)
     if stage in _OTHERS:
@@ -108,6 +94,22 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     if stage in (RUNS, GIVES, CLOSED):
         return None
     return _plain(look, stage, name, thread, threads)
+
+
+def _hidden(
+    look: Look, name: str, stage: str, thread: Shares, threads: Sequence[Shares],
+    seen: frozenset[int],
+) -> Cause | None:  # fmt: skip
+    """What a program waits for that seems to run, or to wait for nothing that is known."""
+    if stage in (RUNS, OTHER, "") and (again := _again(look, name, thread)) is not None:
+        return again
+    if stage in (RUNS, OTHER, "", "lock"):
+        turn = turns(look, name, threads)
+        if turn is None and stage == "lock" and thread.rows[stage].call == "futex":
+            turn = shared(look, name, threads)
+        if turn is not None:
+            return turn
+    return _relayed(look, name, thread, seen) if stage == RUNS else None
 
 
 def _halted(look: Look, pids: Sequence[int]) -> Cause | None:
@@ -312,48 +314,57 @@ def _asked(look: Look, name: str, thread: Shares) -> Cause | None:
 def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:
     """A program in the pipe that computes."""
     known = next((one for one in cpus.threads(look, pid) if one.tid == thread.row.tid), None)
-    why = f"{name} ran {units.share(thread.ran)} of the time"
+    ran = "ran" if known is not None else "ran or waited for a core"
+    why = f"{name} {ran} {units.share(thread.ran)} of the time"
     if known is not None and known.throttled >= cpus.USED_UP:
         why = f"{name} is throttled by its cgroup in {units.share(known.throttled)} of periods"
     elif known is not None and known.waited >= 0.05:
         why = f"{name} ran {units.share(known.ran)} of the time and waited for a core "
         why += units.share(min(known.waited, 1.0 - known.ran))
+        crowded = cpus.crowd(look, pid, known)
+        why += f", {crowded}" if crowded else ""
     capacity = known.carried(look.rate)[0] if known is not None else None
     how = "throttled" if known is not None and known.throttled >= cpus.USED_UP else ""
     return Cause("pipe-cpu", name, thread.ran, why, capacity, thread.row.tid, how)
 
 
-def beside(look: Look, thread: int | None) -> str:
+def beside(look: Look, thread: int | None) -> tuple[str, str]:
     """What a busy thread of a flow waits for in a good part of the rest; empty: in none.
 
     On a crowded host the time for which it waits for a core hides what it waits for otherwise.
+    The second is how the thread is used: `locked` if its program runs one thread at a time.
     """
     if look.over != "flow" or look.flow is None or look.flow.pid is None:
-        return ""
+        return "", ""
     pid = look.flow.pid
-    one = next((one for one in sampled.threads(look, (pid,)) if one.row.tid == thread), None)
+    every = list(sampled.threads(look, (pid,)))
+    if (turn := turns(look, "", every)) is not None:
+        return turn.because, "locked"
+    one = next((one for one in every if one.row.tid == thread), None)
     parts = one.parts if one is not None else {}
     kind = max(BESIDE, key=lambda kind: parts.get(kind, 0.0))
     if one is None or parts.get(kind, 0.0) < RESTS:
-        return ""
+        return "", ""
     share = units.share(parts[kind])
     if kind in ("disk-read", "disk-write"):
-        return f"waits {share} of the time {sampled.place(one.rows[kind])}"
+        return f"waits {share} of the time {sampled.place(one.rows[kind])}", ""
     found = _followed(look, one.feeds, frozenset((pid,)))
     if found is None or found.stage not in SURE or found.share <= one.ran:
-        return ""
-    return f"waits {share} of the time; behind its pipe {found.because}"
+        return "", ""
+    return f"waits {share} of the time; behind its pipe {found.because}", ""
 
 
 def _plain(
     look: Look, stage: str, name: str, thread: Shares, threads: Sequence[Shares]
-) -> Cause:  # fmt: skip
+) -> Cause | None:  # fmt: skip
     share, row = thread.parts[stage], thread.rows[stage]
     part = units.share(share)
     if stage in ("disk-read", "disk-write"):
-        why = f"{name} waits {part} of the time {sampled.place(row)}"
+        why, how = f"{name} waits {part} of the time {sampled.place(row)}", sampled.how(row)
+        if how == "cached" and len({*thread.files}) >= max(FILES, OFTEN * len(thread.files)):
+            why, how = f"{why}, another file in each sample", "files"
         return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct),
-                     how=sampled.how(row))  # fmt: skip
+                     how=how)  # fmt: skip
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
     if stage == "lock":
@@ -361,8 +372,9 @@ def _plain(
             kind for one in threads if one is not thread for kind in LOOSE[:1]
             if one.parts.get(kind, 0.0) >= HELPER
         )  # fmt: skip
-        why = f"{name} waits {part} of the time for a lock that another thread or process holds "
-        why += f"({row.call})"
+        why = f"{name} waits {part} of the time for {sampled.lock(row)} ({row.call})"
+        if not row.word and works(threads):  # an idle thread of a pool, while another one works
+            return None
         return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":
         share = min(

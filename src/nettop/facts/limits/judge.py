@@ -50,8 +50,10 @@ def judge(look: Look) -> Limit:
 
 def _beside(look: Look, one: Reading) -> Reading:
     """The reading of a thread that binds, with what it waits for in the rest of the time."""
-    words = beside(look, one.number) if one.stage == "thread" and one.held >= BINDS else ""
-    return replace(one, because=f"{one.because}; {words}") if words else one
+    if one.stage != "thread" or one.held < BINDS or one.how:
+        return one
+    words, how = beside(look, one.number)
+    return replace(one, because=f"{one.because}; {words}", how=how) if words else one
 
 
 def _fed(known: Sequence[Reading]) -> list[Reading]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...frame.rates import Entry
+from ...terms.dataclass import dataclass
+from . import Interval
 from .looks import Look
 from .stages import cpu as cpus
 from .window import mean
@@ -14,6 +16,7 @@ from .window import mean
 LEAST: Final = 0.3  # of wall time: a program that waits less for each thing waits for none
 HELPER: Final = 0.5  # the same of one thread of several: a helper may sleep often
 PAGE: Final = 4096
+LINE: Final = 64  # bytes: a condition variable has several futexes beside one another
 AGAIN: Final = 0.5  # of what is read, was in memory a short time before
 
 # in place of a stage: what it does for the way, and not what it waits for
@@ -35,6 +38,25 @@ class Shares(NamedTuple):
     holders: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
     gives: float = 0.0  # of wall time: the network does not take more of this flow
+    words: frozenset[int] = frozenset()  # lines of memory with the futexes at which it waits
+    kinds: Sequence[str] = ()  # of each sample, the oldest first
+    files: Sequence[str] = ()  # for which it waited, of each sample that has one
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a program waits for, after all that was followed."""
+
+    stage: str
+    name: str  # of the program that waits, or that is at the end of the pipes
+    share: float  # of wall time, of that program
+    because: str
+    capacity: Interval | None = None
+    thread: int | None = None
+    how: str = ""  # a device is used
+    joint: tuple[str, ...] = ()
+    other: str = ""  # of a relay: the connection for which it waits, LOCAL>REMOTE
+    reads: bool = False  # it sleeps in the call that reads the socket: it has nothing to send
 
 
 def threads(look: Look, pids: Sequence[int]) -> Iterator[Shares]:
@@ -71,6 +93,8 @@ def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | Non
         tuple(dict.fromkeys(pid for row in rows for pid in row.holders)),
         tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
         parts.get(GIVES, 0.0) if any(row.object == socket for row in rows) else 0.0,
+        frozenset(row.word // LINE for row in rows if row.word), kinds,
+        [row.object for row in rows if row.object.startswith("/")],
     )  # fmt: skip
 
 
@@ -182,4 +206,13 @@ def stream(row: Any) -> str:
     """`for a pipe`, `for a Unix socket`, or the file of a program that serves a file system."""
     if row.object.startswith("/"):
         return place(row)
-    return "for a Unix socket" if row.object.startswith("socket:") else "for a pipe"
+    if not row.object.startswith("socket:"):
+        return "for a pipe"
+    return f"for the Unix socket {row.path}" if row.path else "for a Unix socket"
+
+
+def lock(row: Any) -> str:
+    """What a thread waits for that another one holds, or that another one has to do."""
+    if row.call == "futex" and not row.word:  # it may be idle
+        return "another thread"
+    return "a lock that another thread or process holds"

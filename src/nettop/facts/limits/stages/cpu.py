@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from ....collect.threads import Row as ThreadRow
 from ....frame.rates import Entry
 from ....terms import units
+from ... import contended
 from .. import Reading
 from ..looks import Look
 from ..stage import Stage
@@ -43,6 +44,7 @@ USED_UP: Final = 0.25  # of the periods in which a quota is used up: it limits
 WORKS: Final = (
     0.02  # of wall time that a thread runs, or wants to: one that is only parked does not
 )
+SMALL: Final = 1024  # bytes of a segment, on the mean: a call costs more than to copy so much
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
 
@@ -112,7 +114,8 @@ def readings(look: Look) -> Iterator[Reading]:
         known = threads(look, pid) or _process(look, pid)
         busiest = max(known, key=lambda one: one.used, default=None)
         if busiest is not None:
-            yield _thread(look, busiest, _held_up(look, known, busiest))
+            beside = crowd(look, pid, busiest), _writes(look)
+            yield _thread(look, busiest, _held_up(look, known, busiest), beside)
         else:
             yield from _core_of_process(look)
     nic = look.nic
@@ -237,7 +240,26 @@ def _held_up(look: Look, known: Sequence[Thread], busiest: Thread) -> str:
     return f"{name} waits {units.share(part)} of the time for another thread (futex)"
 
 
-def _thread(look: Look, one: Thread, held_up: str = "") -> Reading:
+def crowd(look: Look, pid: int, one: Thread) -> str:
+    """What else runs on the CPUs for which a thread waits; empty: it gets what it wants."""
+    return contended.words(look.facts, pid) if one.waited >= KEPT and one.throttled < HALF else ""
+
+
+def _writes(look: Look) -> str:
+    """How small the writes of a sender are; empty: they fill segments, or nearly so.
+
+    Writes of one segment and more make segments that are at least half full on the mean.
+    """
+    sent, segments, full = look.rated("bytes_acked"), look.rated("data_segs_out"), look.now("mss")
+    if not look.sends or not sent or not segments or not full:
+        return ""
+    each = sent / segments
+    if each > min(full / 2, SMALL):
+        return ""
+    return f"its writes are small: {units.size(each)} in a segment that has room for {full}"
+
+
+def _thread(look: Look, one: Thread, held_up: str = "", beside: Sequence[str] = ()) -> Reading:
     parts = [f"ran {units.share(one.ran)} of the time"]
     if one.throttled >= HALF and one.quota is not None:
         group = (one.group or "").rpartition(":")[2]
@@ -257,6 +279,7 @@ def _thread(look: Look, one: Thread, held_up: str = "") -> Reading:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
     if one.stolen >= 0.05:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
+    parts += filter(None, beside)
     if one.name.startswith(COLLECTS):
         parts.append("it collects the garbage of Java, or stops its threads (-Xlog:gc,safepoint)")
     if held_up:

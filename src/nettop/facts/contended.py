@@ -1,0 +1,50 @@
+"""The CPUs for which a program waits, and the programs that run there meanwhile.
+
+/proc/PID/status, Cpus_allowed_list (Documentation/filesystems/proc.rst): it is that of the first
+thread, which others inherit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..terms import cpulist, units
+
+if TYPE_CHECKING:
+    from . import Facts
+
+FULL: Final = 10.0  # percent idle: with more on the mean, none of its CPUs is short
+COUNTS: Final = 10.0  # percent of a CPU: a program that uses less does not crowd it
+NAMED: Final = 3  # programs that are named
+
+
+def words(facts: Facts, pid: int | None) -> str:
+    """`it may run on core 1 only; there run also iperf3[28] (38% of a core)`; empty: not known.
+
+    Programs are told where the CPUs that it may use have no idle time: by the CPU time of the last
+    interval, at the CPU where each ran last.
+    """
+    own = next((one for one in facts.processes if one.pid == pid), None)
+    if own is None:
+        return ""
+    known = {core.cpu: core.idle for core in facts.cores if core.idle is not None}
+    cpus = known.keys() & set(own.allowed) if own.pinned else known.keys()
+    pinned = f"it may run on {_cores(own.allowed)} only" if own.pinned else ""
+    if not cpus or sum(known[cpu] for cpu in cpus) > FULL * len(cpus):
+        return pinned
+    others = sorted(
+        (-spent, f"{one.name}[{one.pid}] ({units.percent(spent)} of a core)")
+         for one in facts.processes
+         if one is not own and one.cpu in cpus
+         and (spent := (one.user or 0.0) + (one.system or 0.0)) >= COUNTS
+    )  # fmt: skip
+    if not others:
+        return pinned
+    run = "runs" if len(others) == 1 else "run"
+    also = ", ".join(name for _, name in others[:NAMED])
+    also += f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    return f"{pinned}; there {run} also {also}" if pinned else f"beside it {run} {also}"
+
+
+def _cores(cpus: tuple[int, ...]) -> str:
+    return f"core{'s' if len(cpus) > 1 else ''} {cpulist.text(cpus)}"

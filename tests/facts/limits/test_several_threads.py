@@ -1,0 +1,93 @@
+"""Programs of several threads or files: who waits for whom, and what is told of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flow_tables import Tables
+from limit_frames import AWAY, flow, limits, moment
+
+from nettop.collect import threads, waits
+from nettop.facts.limits import Limit
+
+ROOM = {**AWAY, "wmem_queued": 0}
+IDLE = {"busy_time": 50_000}
+BYTES = 125_000_000  # a second, of the flow
+
+
+def row(call: str = "", kind: str = "", *, tid: int = 7, **more: Any) -> waits.Row:
+    """One thread: it sleeps in this call."""
+    plain: dict[str, Any] = {"state": "S", "call": call, "kind": kind, "name": "iperf3"}
+    return waits.Row(pid=7, tid=tid, started=5, **{**plain, **more})
+
+
+def sender(*rows: waits.Row | Sequence[waits.Row]) -> Limit:
+    """The limit of a sender with room; of a sequence of rows each second takes one."""
+
+    def at(s: float) -> Tables:
+        known = [one if isinstance(one, waits.Row) else one[int(s) % len(one)] for one in rows]
+        return moment(s, rates=IDLE, gauges=ROOM, ran=0.05, more={"waits": known})
+
+    return flow(limits(at))
+
+
+def test_a_working_thread_that_waits_for_the_busy_one_is_told_beside_it() -> None:
+    """A parked thread of a pool hardly runs: it waits for work."""
+    busy, waits_for_it = row(state="R"), row("futex", "lock", tid=70)
+    for ran, told in ((0.2, True), (0.001, False)):
+
+        def at(s: float, ran: float = ran) -> Tables:
+            tables = moment(
+                s, rates=IDLE, gauges=ROOM, ran=0.98, more={"waits": [busy, waits_for_it]}
+            )
+            own = threads.Row(7, 70, 5, "sender", "S", ran * s, 0.0)
+            return {**tables, "threads": [*tables["threads"], own]}
+
+        found = flow(limits(at)).stage
+        assert (found.stage, found.how) == ("thread", "locked" if told else "")
+        assert ("sender[70] waits 100% of the time for another thread" in found.because) is told
+
+
+def test_a_program_that_waits_for_another_file_each_time_reads_many() -> None:
+    files = [row("read", "input", object=f"/data/{n}", filesystem="ext4", state="D")
+             for n in range(6)]  # fmt: skip
+    found = sender(files).stage
+    assert (found.stage, found.how) == ("disk-read", "files")
+    assert found.because.endswith("(ext4), another file in each sample")
+    assert sender(files[:2]).stage.how == "cached"
+
+
+def test_small_writes_of_a_busy_sender_are_told() -> None:
+    for each, full, told in ((80, 1448, True), (1000, 1448, False), (700, 1448, True),
+                             (4096, 65483, False)):  # fmt: skip
+
+        def at(s: float, each: int = each, full: int = full) -> Tables:
+            return moment(
+                s,
+                rates={**IDLE, "data_segs_out": BYTES / each},
+                gauges={**ROOM, "mss": full},
+                ran=0.98,
+            )
+
+        why = flow(limits(at)).stage.because
+        assert (
+            f"; its writes are small: {each} B in a segment that has room for 1448" in why
+        ) is told
+
+
+def test_a_runtime_that_moves_its_tasks_waits_for_the_disk_in_one_thread_or_another() -> None:
+    parked = row("futex", "lock")
+    idle = [row("futex", "lock", tid=tid) for tid in (70, 71, 72)]
+
+    def turns(call: str, **more: Any) -> list[list[waits.Row]]:
+        """Three threads, of which one is in this call at a time."""
+        return [[row(call, "input" if call else "", tid=one.tid, **more) if n == turn else one
+                 for turn in range(3)] for n, one in enumerate(idle)]  # fmt: skip
+
+    read = turns("read", object="/data/big", filesystem="ext4", state="D")
+    found = sender(parked, *read).stage
+    assert (found.stage, found.how) == ("disk-read", "cached")
+    assert "waits 100% of the time in read() of /data/big (ext4), in one of its" in found.because
+    assert sender(parked, *turns("", state="R")).stage.stage == "application"
+    assert sender(parked, *idle).stage.stage == "lock"
