@@ -105,7 +105,7 @@ def since(
     now = {key(one.id) for one in (*judgement.findings, *judgement.muted)}
     gone = [one for one in baseline.findings if key(one.id) not in now and judged]
     if interface:  # the others were not looked at
-        gone = [one for one in gone if _target(one.id).split("/")[0] == interface]
+        gone = [one for one in gone if one.id.partition("@")[2].split("/")[0] == interface]
     return Since(baseline, new, tuple(gone), tuple(_remarks(baseline, host, rules)))
 
 
@@ -123,10 +123,6 @@ def key(finding: str) -> str:
     """The finding without the numbers that differ from run to run."""
     text = _PID.sub("", finding)
     return _PORT.sub(lambda port: ":*" if int(port[1]) >= EPHEMERAL else port[0], text)
-
-
-def _target(finding: str) -> str:
-    return finding.partition("@")[2]
 
 
 def rules_in_force() -> str:

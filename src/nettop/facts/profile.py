@@ -57,7 +57,7 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     seen_text = f"mean packet {frame:.0f} bytes" if frame <= JUMBO else "offloaded segments"
     if trip is None:
         return Guess("server", seen_text)
-    seen_text += f", median round trip {_milliseconds(trip)}"
+    seen_text += f", median round trip {f'{trip * 1e3:.3g} ms'}"
     if frame > BULK_FRAME and trip > WAN_RTT:
         return Guess("bulk-wan", seen_text)
     if frame > BULK_FRAME and trip < LAN_RTT:
@@ -132,7 +132,3 @@ def _trip(flow: Flow) -> float | None:
 
 def _moves(flow: Flow) -> bool:
     return bool(flow.rx_per_s or flow.tx_per_s)
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"

@@ -100,11 +100,7 @@ def doing(limit: Limit) -> str:
     """`core 3: 61 % netfilter (nft_do_chain), 20 % copy`; empty where it was not sampled."""
     if limit.doing is None:
         return ""
-    return f"{_worker(limit)}: {limit.doing}"
-
-
-def _worker(limit: Limit) -> str:
-    return stage(limit.stage).removeprefix("the ").removeprefix("CPU time of ")
+    return f"{stage(limit.stage).removeprefix('the ').removeprefix('CPU time of ')}: {limit.doing}"
 
 
 def rate(limit: Limit) -> str:

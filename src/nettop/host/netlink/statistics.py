@@ -113,7 +113,7 @@ def _group(data: bytes, start: int, end: int) -> Iterator[tuple[str, int]]:
         if what == _VALUE:
             for which, begin, stop in attributes(data, a, e):
                 if which < len(names) and stop - begin == 8:
-                    yield f"{group}-{names[which]}", _number(data[begin:stop])
+                    yield f"{group}-{names[which]}", int.from_bytes(data[begin:stop], sys.byteorder)
         elif what in (_RECEIVED, _SENT):
             bucket = decode(data, a, e, _BUCKET)
             if "low" in bucket and "high" in bucket and "count" in bucket:
@@ -126,7 +126,3 @@ def _size(low: int, high: int) -> str:
     if not high:
         return f"etherStatsPkts{low}toMaxOctets"
     return f"etherStatsPkts{low}Octets" if low == high else f"etherStatsPkts{low}to{high}Octets"
-
-
-def _number(raw: bytes) -> int:
-    return int.from_bytes(raw, sys.byteorder)
