@@ -9,7 +9,7 @@ import pytest
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge, measured
-from nettop.advice.judge.rested import EVERY, MANY, QUIET, Rested
+from nettop.advice.judge.loop import EVERY, MANY, QUIET, Rested
 from nettop.advice.rules.load import read
 from nettop.facts import Facts
 from nettop.facts.kinds.nic import Counters, Nic

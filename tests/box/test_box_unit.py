@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hang import HANG
 
-from nettop.box import unit
 from nettop.cli import main
+from nettop.files import unit
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def service(tmp_path: Path) -> Path:
     program = shutil.which("true")
     assert program
     path = tmp_path / "nettop-box.service"
-    path.write_text(unit.text([program], ["--size", "5e+07", "--on", "a '100%' $b"]))
+    path.write_text(unit.box_unit([program], ["--size", "5e+07", "--on", "a '100%' $b"]))
     return path
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.collect import Memory, _pids, _resting, namespaces, processes, services, socket_owners
+from nettop.collect import Memory, _pids, namespaces, processes, services, socket_owners
 from nettop.collect._table import recall
 from nettop.frame.rates import Partly, Unfinished
 from nettop.host.source import Live
@@ -49,8 +49,8 @@ class Host(Live):
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(_pids, "MANY", 50)
-    monkeypatch.setattr(_resting, "NEW", 40)
-    monkeypatch.setattr(_resting, "TURN", 5)
+    monkeypatch.setattr(_pids, "NEW", 40)
+    monkeypatch.setattr(_pids, "TURN", 5)
     host = Host(tmp_path)
     for pid in range(1, COUNT + 1):
         host.put(pid)
@@ -96,7 +96,7 @@ def test_a_table_that_is_read_seldom_covers_more_of_them_at_once(
         read(host, memory)
     host.clock += 10
     assert read(host, memory)[1] == 60
-    monkeypatch.setattr(_resting, "TURNS", 20)
+    monkeypatch.setattr(_pids, "TURNS", 20)
     host.clock += 10
     assert read(host, memory)[1] == 20
 

@@ -14,7 +14,7 @@ from nettop.cli import main
 from nettop.commands import _witness, why
 from nettop.facts import Facts
 from nettop.facts.limits import Limit, words
-from nettop.facts.limits.document import document
+from nettop.facts.limits.words import document
 from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 

@@ -22,8 +22,8 @@ from nettop.commands import _silent, _witness
 from nettop.commands.why import chosen, look, text
 from nettop.facts.kinds.drop import Drop
 from nettop.facts.limits import KINDS, Limit
-from nettop.facts.limits.document import document as limit_document
 from nettop.facts.limits.stages import declared
+from nettop.facts.limits.words import document as limit_document
 from nettop.frame.rates import Frame
 from nettop.host.source import Source
 from nettop.sampling.sampler import Sampler

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nettop.box import unit
 from nettop.changes import Result, privilege, report
 from nettop.commands import serve
-from nettop.files import own
+from nettop.files import own, unit
 
 FILE = "/opt/nettop-x86_64"
 

@@ -15,7 +15,8 @@ from hang import HANG
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.cli import main
-from nettop.metrics import alerts, board, unit
+from nettop.files import unit
+from nettop.metrics import alerts, board
 from nettop.metrics.families import FAMILIES
 
 RULES = load(config.rule_folders())
@@ -143,7 +144,9 @@ def units(text: str, folder: Path) -> list[str]:
 def test_systemd_accepts_the_service_and_the_timer(tmp_path: Path) -> None:
     program = shutil.which("true")
     assert program
-    paths = units(unit.text([program], str(tmp_path / "a 100% $odd name/nettop.prom")), tmp_path)
+    paths = units(
+        unit.metrics_units([program], str(tmp_path / "a 100% $odd name/nettop.prom")), tmp_path
+    )
     assert [Path(path).name for path in paths] == [
         "nettop-metrics.service",
         "nettop-metrics.timer",

@@ -11,7 +11,8 @@ from golden_text import same
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule
-from nettop.metrics import alerts, board, unit
+from nettop.files import unit
+from nettop.metrics import alerts, board
 
 GOLDEN = Path(__file__).parents[1] / "golden/metrics"
 
@@ -40,5 +41,7 @@ def test_alerts_of_a_rule(rules: list[Rule], update: bool) -> None:
 
 
 def test_the_unit(update: bool) -> None:
-    text = unit.text(["/usr/bin/python3", "-m", "nettop"], "/var/lib/node_exporter/nettop.prom")
+    text = unit.metrics_units(
+        ["/usr/bin/python3", "-m", "nettop"], "/var/lib/node_exporter/nettop.prom"
+    )
     same(GOLDEN / "unit.txt", text, update)

@@ -14,7 +14,7 @@ import pytest
 from hang import until
 from systemd_machine import NEEDS, Machine, running
 
-from nettop.box import unit
+from nettop.files import unit
 
 pytestmark = NEEDS
 SERVICE = "nettop-box.service"
@@ -59,7 +59,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         "nettop",
     ]
     file = folder / SERVICE
-    file.write_text(unit.text(program, ["--on", CONDITION, "--before", "5", "--after", "1"]))
+    file.write_text(unit.box_unit(program, ["--on", CONDITION, "--before", "5", "--after", "1"]))
     source = Path(unit.__file__).parents[3]
     site = Path(psutil.__file__).parents[1]
     places = {"python": sys.base_prefix, "source": source, "site": site, "unit": file}

@@ -10,9 +10,9 @@ import pytest
 from hang import until
 from scenes import RING, lossy, storied
 
-from nettop.host import descendants
+from nettop.host import session
 from nettop.tui import engine
-from nettop.views import effects
+from nettop.views import altered
 from nettop.views.past import History, Summary
 from nettop.views.scene import JournalEntry, Scene, StoredResult
 
@@ -20,10 +20,10 @@ from nettop.views.scene import JournalEntry, Scene, StoredResult
 def test_the_processes_that_this_one_started_are_known_while_they_run() -> None:
     inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()'])"
     with subprocess.Popen([sys.executable, "-c", inner], stdin=subprocess.PIPE) as process:
-        until(lambda: len(descendants.running()) >= 2)
-        assert process.pid in descendants.running()
+        until(lambda: len(session.running()) >= 2)
+        assert process.pid in session.running()
         process.kill()
-    until(lambda: process.pid not in descendants.running())
+    until(lambda: process.pid not in session.running())
 
 
 @pytest.mark.parametrize(
@@ -62,19 +62,19 @@ def after(rates: tuple[float, float], lost: tuple[float, float], *settings: str)
 def test_the_effect_of_a_change_is_told_once_and_from_the_rates_around_it() -> None:
     scene = after((1.7e9, 4.1e9), (0.0, 0.0), "feature.tso@eth0", "feature.gso@eth0")
     before = replace(scene, wall=106.0)
-    assert effects.told(before, scene) == ["2 settings: eth0 tx 1.7 Gb/s → 4.1 Gb/s (means of 5 s)"]
-    assert effects.told(scene, replace(scene, wall=108.0)) == []
-    assert effects.told(replace(scene, wall=105.0), before) == []
+    assert altered.told(before, scene) == ["2 settings: eth0 tx 1.7 Gb/s → 4.1 Gb/s (means of 5 s)"]
+    assert altered.told(scene, replace(scene, wall=108.0)) == []
+    assert altered.told(replace(scene, wall=105.0), before) == []
 
 
 def test_losses_are_a_part_of_the_effect_and_a_small_difference_is_none() -> None:
     scene = after((1e9, 1.01e9), (6109.0, 0.0), "ring.rx@eth0")
-    told = effects.told(replace(scene, wall=106.0), scene)
+    told = altered.told(replace(scene, wall=106.0), scene)
     assert told == ["ring.rx@eth0: eth0 tx 1.01 Gb/s, as before, lost 6,109 → 0/s (means of 5 s)"]
     quiet = after((10.0, 10.0), (0.0, 0.0), "ring.rx@eth0")
-    assert effects.told(replace(quiet, wall=106.0), quiet) == []
+    assert altered.told(replace(quiet, wall=106.0), quiet) == []
     undone = replace(scene.journal[0], state="undone")
-    assert effects.told(replace(scene, wall=106.0), replace(scene, journal=(undone,))) == []
+    assert altered.told(replace(scene, wall=106.0), replace(scene, journal=(undone,))) == []
 
 
 def test_what_a_proof_kept_has_no_effect_but_that_of_the_proof() -> None:
@@ -84,13 +84,13 @@ def test_what_a_proof_kept_has_no_effect_but_that_of_the_proof() -> None:
     proof = StoredResult("5", 20.0, "prove", "rcvbuf-small@eth0", verdict="better")
     scene = replace(scene, journal=kept)
     before = replace(scene, wall=106.0)
-    assert effects.told(before, scene)
-    assert effects.told(before, replace(scene, results=(proof,))) == []
+    assert altered.told(before, scene)
+    assert altered.told(before, replace(scene, results=(proof,))) == []
     held = replace(scene, journal=(replace(kept[0], state="held"),))  # another nettop proves it
-    assert effects.told(before, held) == []
+    assert altered.told(before, held) == []
 
 
 def test_what_was_before_the_start_of_nettop_is_no_effect() -> None:
     scene = after((0.0, 1.9e8), (0.0, 0.0), "sysctl.net.ipv4.tcp_sack")
     short = History(tuple(one for one in scene.past.fine if one.wall >= 98))
-    assert effects.told(replace(scene, wall=106.0), replace(scene, past=short)) == []
+    assert altered.told(replace(scene, wall=106.0), replace(scene, past=short)) == []

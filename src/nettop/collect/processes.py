@@ -8,7 +8,7 @@ for a CPU (schedstat) are read. A process whose line did not change keeps these 
 that did not run in between only schedstat is read.
 
 Of a host with many processes (`_pids.MANY`) those that ran lately or hold sockets are read each
-time, the others in turn (`_resting`): they have no row, as an idle kernel thread.
+time, the others in turn (`_pids`): they have no row, as an idle kernel thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs, socket_owners
-from ._resting import Resting
+from ._pids import Resting
 from ._table import Memory, Table, recall
 from .cpu import USER_HZ
 

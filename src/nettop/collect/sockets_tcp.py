@@ -27,14 +27,15 @@ from ._tcp_row import (
     NO_MEMORY,
     NO_OPTIONS,
     PIECES,
+    Behind,
     Ends,
     PackedRow,
     Row,
     connected,
     make,
+    new,
     state_name,
 )  # fmt: skip
-from ._tcp_runs import Behind, new
 
 __all__ = ["Row"]
 

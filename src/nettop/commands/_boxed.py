@@ -63,7 +63,7 @@ def check(args: argparse.Namespace) -> None:
 
 def print_unit(args: argparse.Namespace) -> int:
     """Print the service."""
-    from ..box import unit
+    from ..files import unit
 
     options = [
         word
@@ -74,7 +74,7 @@ def print_unit(args: argparse.Namespace) -> int:
     options += [word for text in args.on or () for word in ("--on", text)]
     _trigger(args, _rules(args))
     try:
-        print(unit.text(own.command(), options), end="")
+        print(unit.box_unit(own.command(), options), end="")
     except ValueError as error:
         raise Refused(str(error), 2) from None
     if place := unit.hidden(own.command()):

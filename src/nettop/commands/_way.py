@@ -74,7 +74,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
 
     from ..collect import drop_reasons, half_open
     from ..facts.way import walk
-    from ..facts.way.loops import loop
+    from ..facts.way.flow import loop
     from ..frame.pairs import entries
     from ..host.arriving import hops
 

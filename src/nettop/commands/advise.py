@@ -241,7 +241,7 @@ def document(
 ) -> dict[str, object]:
     """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..collect import title
-    from ..facts.limits.document import document as limit_document
+    from ..facts.limits.words import document as limit_document
     from ..views import enough
     from ..views.inventory import inventory
     from ._baseline import rules_in_force
@@ -272,7 +272,7 @@ def document(
 
 def finding_json(source: Source, finding: Finding) -> dict[str, object]:
     """One finding as data, with its changes on this host."""
-    from ..facts.limits.document import predicted
+    from ..facts.limits.words import prediction_data as predicted
 
     return {
         **picked(finding, "id rule target severity title why"),

@@ -122,10 +122,10 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def _unit(path: str) -> str:
-    from ..metrics import unit
+    from ..files import unit
 
     try:
-        return unit.text(own.command(), path)
+        return unit.metrics_units(own.command(), path)
     except ValueError as error:
         raise Refused(str(error)) from None
 

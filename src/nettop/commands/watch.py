@@ -179,7 +179,7 @@ def _limit(
 ) -> None:
     """Print the limit of the headline if it has changed."""
     from ..facts.limits import words
-    from ..facts.limits.document import document
+    from ..facts.limits.words import document
 
     before, facts = headline.limit, observation.facts
     if not headline.changes(facts.limits, observation.frame.at):

@@ -333,7 +333,7 @@ def document(
     source: Source, limits: Sequence[Limit], frame: Frame, seconds: float
 ) -> dict[str, object]:
     """The --json document."""
-    from ..facts.limits.document import document as limit_document
+    from ..facts.limits.words import document as limit_document
 
     return {
         "host": source.host,

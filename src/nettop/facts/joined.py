@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from ..collect.interrupts import Row as InterruptRow
 from ..frame.rates import Entry, Frame
 from ..terms.dataclass import dataclass
-from . import Facts, elsewhere, flows, handshakes, profile, single, sums, traffic, work
+from . import Facts, elsewhere, flows, profile, single, sums, traffic, work
 from .changed import NicInputs
 from .flow_words import total
 from .kind import Kind
@@ -145,9 +145,9 @@ class Joiner:
             frame, still, load,
             sums.Sums(
                 cores, moment.nics, found, len(captures), sockets.connections, sockets.full,
-                handshakes.full(
+                single.full(
                     tables.get("half_open", ()), tables.get("sockets_tcp", ()), holders,
-                    handshakes.room(still.sysctls),
+                    single.room(still.sysctls),
                 ),
             ),
         )  # fmt: skip

@@ -2,12 +2,17 @@
 
 sshd sets SSH_CONNECTION in the login shell (sshd(8)); sudo, su and doas remove it. The initial
 environment of a parent process still has it: proc_pid_environ(5).
+
+The processes that this process has started, and theirs: /proc/PID/task/TID/children.
+
+fs/proc/array.c, children_seq_show(); the kernel has it with CONFIG_PROC_CHILDREN.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from ..files import bounds
@@ -42,3 +47,29 @@ def _environments() -> Iterator[Mapping[str, str]]:
             pid = int(state.split()[1])
     except (OSError, ValueError, IndexError):  # it has ended, or is not ours: nothing depends on it
         return
+
+
+def running() -> frozenset[int]:
+    """The numbers of the processes and of their threads; none where the kernel does not say."""
+    found: set[int] = set()
+    left = _children(_threads(os.getpid()))
+    while left:
+        pid = left.pop()
+        threads = _threads(pid)
+        found |= {pid, *threads}
+        left |= _children(threads) - found
+    return frozenset(found)
+
+
+def _threads(pid: int) -> set[int]:
+    with suppress(OSError):  # it has ended
+        return {int(name) for name in os.listdir(f"/proc/{pid}/task")}
+    return set()
+
+
+def _children(threads: set[int]) -> set[int]:
+    found: set[int] = set()
+    for thread in threads:
+        with suppress(OSError), open(f"/proc/{thread}/task/{thread}/children", "rb") as file:
+            found |= {int(word) for word in file.read().split()}
+    return found

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Final
 
 from ..facts.limits import Interval
-from ..facts.limits.document import predicted
 from ..facts.limits.prediction import Calibration, Prediction, expected
 from ..facts.limits.words import interval
+from ..facts.limits.words import prediction_data as predicted
 from ..files import bounds
 from ..terms.units import scaled
 from . import results

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..host.descendants import running
+from ..host.session import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
 from ..sampling.budget import LOOK

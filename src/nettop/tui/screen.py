@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from ..panes import page
 from ..terms.text import Line, plain
-from ..views import effects
+from ..views import altered
 from ..views.ask import Ask
 from ..views.build import passed
 from ..views.scene import Scene
@@ -213,7 +213,7 @@ class Nettop(App[int]):
         internals.write(self, bell) if bell and self.view.options.bell else None
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
-        for text in effects.told(before, self.scene):
+        for text in altered.told(before, self.scene):
             self.add_note(text, "good")
         self.scene = unread(self.scene, STALE) if self.scene.notes else self.scene
         if self.actions is not None:

@@ -109,7 +109,7 @@ def names(here: Source, there: Source) -> tuple[str, str]:
 
 def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:
     """What --json adds with --peer."""
-    from ..facts.limits.document import document as limit_document
+    from ..facts.limits.words import document as limit_document
 
     return {
         "host": host, "flows": flows(sides),
@@ -123,7 +123,7 @@ def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:
 
 def flows(sides: Sides) -> list[dict[str, object]]:
     """The joined flows as data, for --json."""
-    from ..facts.limits.document import document as limit_document
+    from ..facts.limits.words import document as limit_document
 
     return [
         {

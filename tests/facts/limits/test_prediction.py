@@ -10,12 +10,12 @@ import pytest
 from folded import folded
 
 from nettop.facts.limits import Interval, Limit, Reading
-from nettop.facts.limits.document import document, predicted
 from nettop.facts.limits.following import bound, following, independent
 from nettop.facts.limits.prediction import Calibration, predict
 from nettop.facts.limits.stages import declared
-from nettop.facts.limits.words import doubted, stage, verdict
+from nettop.facts.limits.words import document, doubted, stage, verdict
 from nettop.facts.limits.words import predicted as in_words
+from nettop.facts.limits.words import prediction_data as predicted
 
 G: float = 1e9
 

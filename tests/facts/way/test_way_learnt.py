@@ -11,8 +11,7 @@ from way_tables import FAR, answer, frame, went
 
 from nettop.collect import neighbour_states, netns_children
 from nettop.facts.way import Flow, Way
-from nettop.facts.way.flow import PASSES, Step
-from nettop.facts.way.loops import loop
+from nettop.facts.way.flow import PASSES, Step, loop
 
 
 def test_a_next_hop_that_was_learnt_by_a_redirect_is_a_suspect() -> None:

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from nettop.commands import why
-from nettop.facts.limits.document import document
+from nettop.facts.limits.words import document
 from nettop.host.source import Live
 
 PATIENCE: Final = 300.0  # seconds for all looks of one call: an emulated guest is slow

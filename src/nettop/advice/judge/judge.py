@@ -24,11 +24,10 @@ from ..rules.rule import Evidence, Finding, Rule, Silent
 from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
-from .loop import Loop, loop_of, true_on
+from .loop import Fresh, Loop, Rested, loop_of, true_on
 from .predict import lifts, prediction
 from .reason import because, not_applicable
 from .remedy import remedy
-from .rested import Fresh, Rested
 from .yielding import Yields
 
 On: TypeAlias = tuple[str, str]  # a rule and a target

@@ -10,14 +10,15 @@ from typing import Final
 
 from ...collect.links import Row as LinkRow
 from ...collect.nft_rules import Row as RuleRow
+from ...collect.translated import Row
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
+from ..flow_words import end
 from .chains import named, passed, shown
-from .flow import Flow
+from .flow import Flow, Trouble
 from .host import Host, address, inside, network
 from .lookup import Hop, routed
 from .packet import Packet, ports
-from .tracked import entries
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes
@@ -305,3 +306,37 @@ def _own(host: Host, packet: Packet) -> str:
     """The address of a redirection: the first one of the incoming interface, else the loopback."""
     version = address(packet.to).version
     return host.first(packet.arrives, version) or ("127.0.0.1" if version == 4 else "::1")
+
+
+LEAST: Final = 2  # connections without an answer: one may have begun just now
+
+
+def entries(host: Host, flow: Flow) -> list[Row]:
+    """The entries of a flow, of each port of its origin where it has none."""
+    return [
+        row for row in host.frame.rows("translated")
+        if (row.protocol, row.origin, row.to) == (flow.protocol, flow.origin, flow.to)
+        and flow.port in (0, row.port) and flow.source_port in (0, row.origin_port)
+    ]  # fmt: skip
+
+
+def unreplied(host: Host) -> Iterator[Trouble]:
+    """Connections without an answer that are translated into the network of their client."""
+    groups: dict[tuple[str, str, int], list[Row]] = {}
+    for row in host.frame.rows("translated"):
+        if row.protocol == "tcp" and not host.local(row.origin) and _near(host, row):
+            groups.setdefault((row.origin, row.to, row.port), []).append(row)
+    for (origin, to, port), rows in groups.items():
+        silent = sum(not one.answered for one in rows)
+        if silent >= LEAST:
+            said = f"{silent} connections of {origin} to {end(to, port)} get no answer here"
+            yield Trouble(
+                Flow(to, port, origin=origin), (said,), sockets=silent,
+                answered=len(rows) - silent, places=("hairpin",),
+            )  # fmt: skip
+
+
+def _near(host: Host, row: Row) -> bool:
+    """Whether the client and the new destination are in one network of this host."""
+    networks = (f"{one.address}/{one.prefix}" for one in host.addresses)
+    return any(inside(row.origin, net) and inside(row.sent_to, net) for net in networks)

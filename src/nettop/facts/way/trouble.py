@@ -28,10 +28,10 @@ from ..peers import LED
 from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
+from .legs import unreplied
 from .lookup import REFUSED
 from .senders import Senders
 from .steps.listener import listeners, misses
-from .tracked import unreplied
 from .witnessed import asked as sought_for
 from .witnessed import sought, unheard, witnessed
 

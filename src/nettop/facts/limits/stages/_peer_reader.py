@@ -4,16 +4,23 @@ A receiver takes unread data off the window that it offers (tcp_select_window())
 read it delays acknowledgments (__tcp_ack_snd_check()), so that the congestion window or the send
 buffer of the sender is full before the offered window is. A queue on the path makes round trips
 long as well, but leaves the window as it is.
+
+A sender that sleeps until the other end asks for the next piece.
+
+Each question is followed by a round trip in which nothing new can be sent. A piece that fills the
+send buffer or the congestion window does not wait for a larger one: its program sleeps in recv(),
+not in send(), and writes again once it is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from ....terms import units
 from .. import Reading
+from ..feeding import cause
 from ..following import BINDS
 from ..looks import Look
 from ..window import mean
@@ -59,3 +66,22 @@ def _unread(offered: Sequence[int]) -> float:
     """
     shrinks = any(later < sooner for sooner, later in pairwise(offered))
     return max(offered) - sum(offered) / len(offered) if shrinks else 0.0
+
+
+MOST: Final = 1.1  # questions in a round trip: of more, several are on their way together
+
+
+class Asked(NamedTuple):
+    """Whether the program waits for a question, and the share of time that questions take."""
+
+    sleeps: bool = False
+    trips: float = 0.0
+
+
+def asked(look: Look) -> Asked:
+    """The questions of the other end, where each thread sleeps in none but the call that reads."""
+    found = cause(look)
+    if found is None or found.stage != "request" or not found.reads:
+        return Asked()
+    trips = (look.rated("data_segs_in") or 0.0) * (look.now("min_rtt") or 0) / 1e6
+    return Asked(sleeps=True, trips=min(1.0, trips) if BINDS <= trips <= MOST else 0.0)

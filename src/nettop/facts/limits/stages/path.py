@@ -23,7 +23,7 @@ from ..looks import Look
 from ..stage import Stage
 from ..window import mean
 from . import queues
-from ._request import asked
+from ._peer_reader import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",

@@ -18,7 +18,7 @@ from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
-from ._request import asked
+from ._peer_reader import asked
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",

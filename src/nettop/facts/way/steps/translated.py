@@ -14,9 +14,8 @@ from ...flow_words import end
 from ..chains import MASKS, passed
 from ..flow import PASSES, STOPS, SUSPECT, Step
 from ..host import inside
-from ..legs import THROUGH, Leg
+from ..legs import THROUGH, Leg, entries
 from ..packet import Packet
-from ..tracked import entries
 
 PLACE: Final = 5
 _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links to a common network
