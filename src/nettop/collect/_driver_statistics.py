@@ -9,17 +9,14 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import DataclassInstance, dataclass
 from . import _drivers as drivers
 from ._table import Memory, recall
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 

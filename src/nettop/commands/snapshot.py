@@ -11,12 +11,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..terms.dataclass import DataclassInstance
 from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from ..frame.rates import Entry
 
 GROUP = "data"

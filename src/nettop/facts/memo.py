@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from operator import is_
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..frame.rates import Entry
-from ..terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from ..terms.dataclass import DataclassInstance, dataclass
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _T = TypeVar("_T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..collect.fec import Row as FecRow
 from ..collect.links import Row as LinkRow
@@ -12,7 +12,7 @@ from ..collect.pause import Row as PauseRow
 from ..frame.fields import altered
 from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import DataclassInstance, dataclass
 from . import counters
 from .changed import Changed, NicInputs
 from .counters import Parts
@@ -26,10 +26,6 @@ from .memo import Memo
 from .place import OnlineCpus
 from .port import Port
 from .refreshed import Links, Refreshed
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache, partial
 from operator import eq
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from ..terms.dataclass import DataclassInstance
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 

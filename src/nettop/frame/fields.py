@@ -12,10 +12,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from ..terms.dataclass import DataclassInstance
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _Value = TypeVar("_Value")

@@ -11,14 +11,12 @@ from dataclasses import fields
 from functools import cache
 from itertools import chain, repeat
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from ..terms.dataclass import DataclassInstance
 from .columns import Columns, places
 from .fields import Packed, key_of
 from .rates import Counted, Entry
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 SLOW: Final = 3000.0  # bytes/s: a quarter of the lowest rate of a judged flow

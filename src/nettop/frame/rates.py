@@ -12,15 +12,11 @@ from dataclasses import field, fields
 from functools import cache, cached_property, partial
 from itertools import repeat
 from operator import attrgetter, gt, sub, truediv
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import DataclassInstance, dataclass
 from .columns import Columns, places
 from .fields import Packed, whole
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from ..files import own
-from ..terms.dataclass import dataclass
+from ..terms.dataclass import DataclassInstance, dataclass
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import link, scaled
 from ..views.ask import Hint
@@ -18,8 +18,6 @@ from .frame import abreast, enclosed, filled, part, roomy
 from .parts import Cell, Column, Order, fitted, listing, marked, matches, ordered, section, waiting
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from ..facts.kinds.nic import Nic
 
 TITLE = "NIC"

@@ -36,6 +36,7 @@ and may have
     raw(address, value)                 the value as the file has it; default: as it is
     validate(source, address, value)    ValueError for what `limits` cannot express
     KEEP        where it is kept across reboots: unit; default: it cannot survive
+    LINKS       or by name the keys of a systemd .link file; a name without one: unit
     keep(address, value)                the same as `Keep`, or None, where it depends on the value
     portable(source, address, value)    commands that hold after a reboot; default: `commands`
     SHOWS       words of the command that shows the value; Ansible compares its output
@@ -71,6 +72,7 @@ T = TypeVar("T")
 _NO_PART = re.compile("")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 RISKS = ("none", "queues", "link")
+_YES_OR_NO = {"on": "yes", "off": "no"}  # as systemd writes them
 
 
 class UnknownError(LookupError):
@@ -265,7 +267,11 @@ def shell(address: Address, value: str, source: Source | None = None) -> str:
 
 def keep(address: Address, value: str) -> Keep | None:
     """How the value can survive a reboot; None where it cannot (the affinity of a process)."""
-    where = getattr(kind(address.kind), "KEEP", "")
+    module = kind(address.kind)
+    if hasattr(module, "LINKS"):
+        key = module.LINKS.get(address.name)
+        return Keep("link", key, _YES_OR_NO.get(value, value)) if key else Keep("unit")
+    where = getattr(module, "KEEP", "")
     return Keep(where) if where else _optional(address, "keep", None, address, value)
 
 

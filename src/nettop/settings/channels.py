@@ -11,7 +11,7 @@ from typing import Final
 from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
-from . import Address, Keep, Limits
+from . import Address, Limits
 from ._ethtool import Message, values
 from ._text import number
 
@@ -21,18 +21,13 @@ VALUE = number
 COMMAND = "ethtool -L {nic} {name} {value}"
 SHOWS = "ethtool -l {nic}"
 NAMES = ("combined", "rx", "tx", "other")
-_KEYS = {
+LINKS = {  # systemd 239
     "rx": "RxChannels", "tx": "TxChannels", "other": "OtherChannels",
     "combined": "CombinedChannels",
 }  # fmt: skip
 _MESSAGE = Message("channels", {name: name + "_count" for name in NAMES}, "{} channels")
 read, write = _MESSAGE.read, _MESSAGE.write
 _WARNED: Final = 2  # with one receive queue the kernel does not warn
-
-
-def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file (systemd 239)."""
-    return Keep("link", _KEYS[address.name], value)
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ..host.netlink.codec import Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
-from . import Address, Host, Keep, Limits
+from . import Address, Host, Limits
 from ._ethtool import put, values
 from ._text import switch
 
@@ -20,7 +20,7 @@ NIC = True
 VALUE = switch
 COMMAND = "ethtool -K {nic} {name} {value}"
 SHOWS = "ethtool -k {nic}"
-_KEYS = {
+LINKS = {
     "rx-checksum": "ReceiveChecksumOffload", "tx-tcp-segmentation": "TCPSegmentationOffload",
     "tx-tcp6-segmentation": "TCP6SegmentationOffload", "rx-gro": "GenericReceiveOffload",
     "tx-generic-segmentation": "GenericSegmentationOffload", "rx-lro": "LargeReceiveOffload",
@@ -89,12 +89,6 @@ def asked(source: Source, address: Address) -> str:
 def write(host: Host, address: Address, value: str) -> None:
     """Request the feature; it stays off while one that it depends on is off."""
     put(host, "features", address.nic, {address.name: value == "on"})
-
-
-def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file where systemd has one, else a oneshot unit."""
-    key = _KEYS.get(address.name)
-    return Keep("link", key, "yes" if value == "on" else "no") if key else Keep("unit")
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ..host.netlink.codec import Field, attribute, decode, encode, messages, num
 from ..host.netlink.route import IFINFO
 from ..host.request import Request
 from ..host.source import Source
-from . import Address, Command, Host, Keep, Limits, route
+from . import Address, Command, Host, Limits, route
 from ._text import interface, number, switch, text
 
 RISK = {"mtu": "link"}
@@ -43,7 +43,7 @@ _TABLE = {
     **numbered(58, "gro_max_size tso_max_size"),
     **numbered(63, "gso_ipv4_max_size gro_ipv4_max_size"),
 }
-_KEYS = {"mtu": "MTUBytes", "txqueuelen": "TransmitQueueLength"}
+LINKS = {"mtu": "MTUBytes", "txqueuelen": "TransmitQueueLength"}
 _IPV6_LEAST = 1280  # RFC 8200, section 5
 
 
@@ -98,12 +98,6 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 def normal(address: Address, value: str) -> str:
     """The canonical number, or on/off; ValueError for anything else."""
     return switch(value) if address.name == "promisc" else number(value)
-
-
-def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file where there is one, else a oneshot unit."""
-    key = _KEYS.get(address.name)
-    return Keep("link", key, value) if key else Keep("unit")
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ offered. So autoneg is turned off before rx and tx, and turned on after them.
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Keep
+from . import Address
 from ._ethtool import Message
 from ._text import switch
 
@@ -22,7 +22,8 @@ SIDE = {
     "rx": "tx",
     "tx": "rx",
 }  # a host that obeys pause frames sends; one that receives sends them
-_KEYS = {"autoneg": "AutoNegotiationFlowControl", "rx": "RxFlowControl", "tx": "TxFlowControl"}
+# systemd 246
+LINKS = {"autoneg": "AutoNegotiationFlowControl", "rx": "RxFlowControl", "tx": "TxFlowControl"}
 _MESSAGE = Message("pause", {name: name for name in NAMES}, "pause {}", switches=frozenset(NAMES))
 read, write = _MESSAGE.read, _MESSAGE.write
 
@@ -30,11 +31,6 @@ read, write = _MESSAGE.read, _MESSAGE.write
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
     """The two other values: autoneg, rx and tx change together."""
     return tuple(f"pause.{name}@{address.nic}" for name in NAMES if name != address.name)
-
-
-def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file (systemd 246)."""
-    return Keep("link", _KEYS[address.name], "yes" if value == "on" else "no")
 
 
 def rank(address: Address, value: str) -> int:

@@ -6,7 +6,7 @@ Many drivers restart the device for it and drop the link for seconds; some round
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Keep, Limits
+from . import Address, Limits
 from ._ethtool import Message, values
 from ._text import number
 
@@ -17,17 +17,12 @@ VALUE = number
 COMMAND = "ethtool -G {nic} {name} {value}"
 SHOWS = "ethtool -g {nic}"
 NAMES = ("rx", "tx", "rx-jumbo", "rx-mini")
-_KEYS = {
+LINKS = {  # systemd 244
     "rx": "RxBufferSize", "tx": "TxBufferSize",
     "rx-jumbo": "RxJumboBufferSize", "rx-mini": "RxMiniBufferSize",
 }  # fmt: skip
 _MESSAGE = Message("rings", {name: name.replace("-", "_") for name in NAMES}, "{} ring")
 read, write, side_effects = _MESSAGE.read, _MESSAGE.write, _MESSAGE.side_effects
-
-
-def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file (systemd 244)."""
-    return Keep("link", _KEYS[address.name], value)
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -160,5 +160,8 @@ def picked(one: object, names: str) -> dict[str, Any]:
 
 if TYPE_CHECKING:  # a checker of types knows what the one of the standard library makes
     from dataclasses import dataclass as dataclass  # noqa: PLC0414
+
+    from _typeshed import DataclassInstance as DataclassInstance  # noqa: PLC0414
 else:
     dataclass = _dataclass
+    DataclassInstance = object

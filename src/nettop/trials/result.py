@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..changes import context
-from ..terms.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from ..terms.dataclass import DataclassInstance, dataclass
 
 Document: TypeAlias = dict[str, Any]
 """JSON that a command prints or `results` stores; `schema.json` describes each field.

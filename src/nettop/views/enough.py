@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 from ..collect import collector, needed, table, title
 from ..frame.rates import Entry, Frame
 from ..host.source import UNRECORDED
+from ..terms.dataclass import DataclassInstance
 from ..terms.units import many
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..facts.losses import Accounting
