@@ -24,23 +24,7 @@ from ..host.source import Source
 from ..terms.modules import modules
 from ._table import Memory, Table
 
-__all__ = [
-    "Memory",
-    "Table",
-    "always",
-    "asked",
-    "collector",
-    "counted",
-    "deep",
-    "names",
-    "needed",
-    "prompt",
-    "resting",
-    "rows",
-    "table",
-    "title",
-    "together",
-]
+__all__ = ["Memory", "Table"]  # of `_table`
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Final
 
 from .. import settings
 from ..changes import Result as Outcome
-from ..changes import privilege, risk
+from ..changes import privilege
 from ..changes.remote import AbsentError, Document, Remote, value_of
 from ..host.source import Batches, HostLostError, Source
 from ..terms.errors import sentence
@@ -25,7 +25,7 @@ from ..views.view import View
 from . import remote
 from .changing import CONFIRM, changes_of, sentences
 from .notes import Post, Update, ask_question, brief, note
-from .planning import WARNINGS, Planning, Wanted, changeable, risk_text
+from .planning import WARNINGS, Planning, Wanted, changeable, values_line
 from .remote import Proving
 
 VERBS: Final = frozenset({"agree", "apply", "confirm", "persist", "prove", "set", "spread", "undo"})
@@ -318,9 +318,8 @@ def _of(scene: Scene, peer: str) -> Scene:
 
 def lines(result: Outcome) -> tuple[Line, ...]:
     """A planned change: values and risk, the equivalent command, and what it costs."""
-    values = ((result.before, "dim"), " → ", (result.wanted, "strong"))
     rows: tuple[Line, ...] = (
-        line(f" {result.setting}: ", *values, *risk_text(risk(result.setting) or "none")),
+        values_line(result.setting, result.before, result.wanted),
         line(("   # ", "dim"), (result.shell, "key")),
     )
     return (*rows, line((f"   {result.because}", "warn"))) if result.because else rows

@@ -10,13 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .. import settings
-from ..changes import Change
+from ..changes import Change, risk
 from ..changes.plan import plan
 from ..host.source import Source
 from ..panes import pane
 from ..panes.listed import made_for
 from ..panes.parts import RISKS, when
 from ..terms.text import Line, line
+from ..terms.units import many
 from ..views.ask import Ask
 from ..views.kept import PEERS, exportable
 from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
@@ -112,13 +113,8 @@ class Planning:
     def lines(self, changes: Iterable[Change]) -> Iterable[Line]:
         """Two lines for each change: values and risk, and the equivalent command."""
         for change in changes:
-            address = settings.parse(change.setting)
-            risk = settings.risk(address)
-            yield line(
-                f" {change.setting}: ", (change.before, "dim"), " → ", (change.after, "strong"),
-                *risk_text(risk),
-            )  # fmt: skip
-            shell = settings.shell(address, change.after, self.source)
+            yield values_line(change.setting, change.before, change.after)
+            shell = settings.shell(change.address, change.after, self.source)
             yield line(("   # ", "dim"), (shell, "key"))
 
     def identities(self, changes: Iterable[Change]) -> tuple[str, ...]:
@@ -169,9 +165,8 @@ class Planning:
             return
         changes = plan(wanted, self.source)
         body: list[Line] = [*self.lines(changes), *([()] if changes else [])]
-        for path, text in files:
-            body += [line((f" {path}", "head")), *sheet(text)]
-        title = f"Persist across reboots: {len(files)} file{'s' * (len(files) > 1)}"
+        body += sheets(files)
+        title = f"Persist across reboots: {many(len(files), 'files')}"
         warnings = tuple(dict.fromkeys((*warnings, *self.warnings(changes))))[:WARNINGS]
         yes = "apply and write" if changes else "write"
         question = Question(
@@ -239,7 +234,7 @@ class Planning:
                 because = one.finding or "by hand"
                 body.append(line((f"   change {one.id}, {when(one.wall)}, {because}", "dim")))
                 body += [line((f"   {one.since}", "warn"))] if one.since else []
-        title = f"Undo {len(entries)} change{'s' * (len(entries) > 1)}"
+        title = f"Undo {many(len(entries), 'changes')}"
         changes = tuple((entry.setting, entry.after, entry.before) for entry in entries)
         ids = tuple(entry.id for entry in entries)
         question = Question(
@@ -305,6 +300,12 @@ def risk_text(risk: str) -> Line:
     return line((f"   {text}", role))
 
 
+def values_line(setting: str, before: str, after: str) -> Line:
+    """A planned change: both values, and its risk."""
+    values = ((before, "dim"), " → ", (after, "strong"))
+    return line(f" {setting}: ", *values, *risk_text(risk(setting) or "none"))
+
+
 def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     """The changes that `u` undoes, newest first.
 
@@ -349,6 +350,11 @@ def sheet(text: str) -> tuple[Line, ...]:
         line((f" {row}", "dim" if row.lstrip().startswith("#") else ""))
         for row in text.splitlines()
     )
+
+
+def sheets(files: Iterable[tuple[str, str]]) -> list[Line]:
+    """The files as lines, each below its path."""
+    return [row for path, text in files for row in (line((f" {path}", "head")), *sheet(text))]
 
 
 def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:

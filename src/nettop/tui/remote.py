@@ -13,14 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from .. import settings
-from ..changes import Change, privilege, risk
+from ..changes import Change, privilege
 from ..changes import Result as Outcome
 from ..changes.remote import KEPT, AbsentError, Remote
 from ..facts.pair.words import called
 from ..files import own
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ..terms.text import Line, line
+from ..terms.text import line
+from ..terms.units import many
 from ..trials.facing import reverse
 from ..views.ask import Ask
 from ..views.form import course, values
@@ -28,7 +29,7 @@ from ..views.scene import Question, Scene
 from ..views.view import View
 from .changing import CONFIRM, sentences
 from .notes import Post, ask_question, brief, note
-from .planning import Planning, risk_text, sheet
+from .planning import Planning, sheets, values_line
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -119,11 +120,9 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
             post(note("nothing here can be persisted, or it already is", "warn"))
         return
     own = [one for one in results if not one.setting.startswith(KEPT)]
-    body: list[Line] = [_values(one) for one in own if one.state == "planned"]
-    for path, text in files:
-        body += [line((f" {path}", "head")), *sheet(text)]
-    name = host or source.host
-    title = f"Persist across reboots at {name}: {len(files)} file{'s' * (len(files) > 1)}"
+    planned = (one for one in own if one.state == "planned")
+    body = [*(values_line(one.setting, one.before, one.wanted) for one in planned), *sheets(files)]
+    title = f"Persist across reboots at {host or source.host}: {many(len(files), 'files')}"
     question = Question(
         title, (("", tuple(body)),), "keep", "write there",
         tuple((one.setting, one.before, one.wanted) for one in own), finding,
@@ -133,11 +132,6 @@ def propose(ask: Ask, scene: Scene, source: Source, remote: Remote, post: Post, 
         host=host,
     )  # fmt: skip
     post(ask_question(question))
-
-
-def _values(one: Outcome) -> Line:
-    values = ((one.before, "dim"), " → ", (one.wanted, "strong"))
-    return line(f" {one.setting}: ", *values, *risk_text(risk(one.setting) or "none"))
 
 
 def keep(
