@@ -76,7 +76,8 @@ class Pane:
     KEYS: tuple[Key, ...] = ()  # keys of its own
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
     sideways: Callable[[View, Scene, int], View] = columns  # h l: -1 or 1; if declared, also ← →
-    orders: Callable[[View], tuple[str, ...]] = _unsorted  # the title that each sort order sorts by
+    # the title that each sort order sorts by; default: those of ORDERS
+    orders: Callable[[View], tuple[str, ...]] = _unsorted
     start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
     details: Callable[[Scene, View], tuple[str, ...]] | None = None  # n N: rows; default: items
     boxes: Callable[[Scene, View], tuple[tuple[str, ...], ...]] | None = None  # Tab: rows by part
@@ -102,4 +103,6 @@ def is_pane(module: ModuleType) -> bool:
 def of(module: ModuleType) -> Pane:
     """The pane that a module declares; AttributeError for a required name that it lacks."""
     names = [f.name for f in fields(Pane) if f.default is MISSING or hasattr(module, f.name)]
-    return Pane(**{name: getattr(module, name) for name in names})
+    declared = {name: getattr(module, name) for name in names}
+    titles = tuple(one.title for one in getattr(module, "ORDERS", ()))
+    return Pane(**({"orders": lambda _view: titles} if titles else {}) | declared)

@@ -83,11 +83,6 @@ def rows_of(scene: Scene, view: View) -> list[JournalEntry]:
     return ordered(rows, ORDERS, view.spot)
 
 
-def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The columns that the changes can be sorted by."""
-    return tuple(one.title for one in ORDERS)
-
-
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The entries in the order shown."""
     return tuple(entry.id for entry in rows_of(scene, view))

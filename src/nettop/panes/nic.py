@@ -77,11 +77,6 @@ ORDERS: Final[Sequence[Order[Setting]]] = (
 )
 
 
-def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The columns that the settings can be sorted by."""
-    return tuple(one.title for one in ORDERS)
-
-
 def _of(nic: Nic, group: str, value: DataclassInstance, names: str) -> Iterator[Setting]:
     for name in names.split():
         fact = name.replace("-", "_")

@@ -73,11 +73,6 @@ def rows_of(scene: Scene, view: View) -> list[StoredResult]:
     return ordered(rows, ORDERS, view.spot)
 
 
-def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The columns that the results can be sorted by."""
-    return tuple(one.title for one in ORDERS)
-
-
 def papers_of(scene: Scene, view: View) -> list[Paper]:
     """The studies that match the filter."""
     return [p for p in scene.studies if matches(view.spot.filter, p.id, p.title, p.paper, p.tool)]
