@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import chain, context, guard, matching, plan, report, status
+from nettop.changes import chain, context, guard, plan, report, status, target
 from nettop.changes.apply import Terms, apply
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
@@ -66,9 +66,9 @@ HERE = entry(MTU, NODE)
 def test_what_two_changes_have_in_common(
     other: JournaledChange, setting: bool, device: bool, where: bool
 ) -> None:
-    assert matching.same_setting(HERE, other) is matching.same_setting(other, HERE) is setting
-    assert matching.same_device(HERE, other) is matching.same_device(other, HERE) is device
-    assert matching.same_namespace(HERE, other) is matching.same_namespace(other, HERE) is where
+    assert target.same_setting(HERE, other) is target.same_setting(other, HERE) is setting
+    assert target.same_device(HERE, other) is target.same_device(other, HERE) is device
+    assert target.same_namespace(HERE, other) is target.same_namespace(other, HERE) is where
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_only_what_a_namespace_has_of_its_own_is_another_in_another(
 ) -> None:
     first, second = entry(one, "a 1" if "@" in one else ""), entry(other, "", cookie="2")
     second = replace(second, identity="a 2" if "@" in other else "")
-    assert matching.same_setting(first, second) is same
+    assert target.same_setting(first, second) is same
 
 
 def test_a_renamed_device_is_in_one_chain_with_one_base(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nettop import settings
-from nettop.changes import chain, guard, matching, plan, undo
+from nettop.changes import chain, guard, plan, target, undo
 from nettop.changes.apply import Terms, apply, risky
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
@@ -154,12 +154,12 @@ def entry(number: int, setting: str, identity: str, **more: object) -> Journaled
 
 def test_one_setting_of_one_device_is_the_same_under_both_names() -> None:
     old, new = entry(1, FILTER, "ifindex 7"), entry(2, FILTER.replace("a/0", "b"), "ifindex 7")
-    assert matching.same_setting(old, new)
-    assert not matching.same_setting(old, entry(3, FILTER, "ifindex 8"))
-    assert not matching.same_setting(old, entry(3, STALE, "ifindex 7"))
+    assert target.same_setting(old, new)
+    assert not target.same_setting(old, entry(3, FILTER, "ifindex 8"))
+    assert not target.same_setting(old, entry(3, STALE, "ifindex 7"))
     every = entry(4, "sysctl.net.ipv4.conf.all.rp_filter", "")
-    assert not matching.same_setting(old, every)
-    assert matching.same_setting(every, every)
+    assert not target.same_setting(old, every)
+    assert target.same_setting(every, every)
     assert chain.series(new, [replaced(old, "1"), new]) == (new, replaced(old, "1"))
 
 
@@ -170,10 +170,10 @@ def replaced(one: JournaledChange, after: str) -> JournaledChange:
 def test_side_effects_of_another_device_of_the_name_do_not_count() -> None:
     moved = entry(1, MTU, "ifindex 7", side_effects={MTU6: ("1500", "1400"), "x": ("1", "2")})
     renamed = entry(2, "link.mtu@b", "ifindex 7")
-    assert matching.side_effect(moved, MTU6.replace("a/0", "b"), renamed) == ("1500", "1400")
-    assert matching.side_effect(moved, MTU6, renamed) == (None, None)
-    assert matching.side_effect(moved, MTU6, entry(2, MTU, "ifindex 8")) == (None, None)
-    assert matching.side_effect(moved, "x", renamed) == ("1", "2")
+    assert target.side_effect(moved, MTU6.replace("a/0", "b"), renamed) == ("1500", "1400")
+    assert target.side_effect(moved, MTU6, renamed) == (None, None)
+    assert target.side_effect(moved, MTU6, entry(2, MTU, "ifindex 8")) == (None, None)
+    assert target.side_effect(moved, "x", renamed) == ("1", "2")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ..files import own
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import Change, Result, arm, chain, context, matching, target
+from . import Change, Result, arm, chain, context, target
 from .entry import JournaledChange
 from .journal import Journal, since_boot
 from .plan import forecast, refused
@@ -152,7 +152,7 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
 def _unconfirmed(draft: JournaledChange, journal: Journal) -> int:
     """The number of the newest unconfirmed change of the same setting; 0 if there is none."""
     numbers = (
-        e.id for e in journal.entries() if chain.unconfirmed(e) and matching.same_setting(e, draft)
+        e.id for e in journal.entries() if chain.unconfirmed(e) and target.same_setting(e, draft)
     )
     return max(numbers, default=0)
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from . import context, matching
+from . import context, target
 from .entry import JournaledChange
 
 READY = 60.0  # seconds for a guard to start and load its modules on a very busy host
@@ -88,7 +88,7 @@ def series(
     changed the value in between, the series ends.
     """
     run = [entry]
-    older = [e for e in entries if e.id < entry.id and matching.same_setting(e, entry)]
+    older = [e for e in entries if e.id < entry.id and target.same_setting(e, entry)]
     for previous in sorted(older, key=lambda e: -e.id):
         unknown = previous.after is None
         left = (previous.wanted, previous.before) if unknown else (previous.after,)
@@ -118,7 +118,7 @@ def _linked(
 
 def _joined(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether two changes belong to one chain."""
-    same_device = matching.same_namespace(a, b) and matching.same_device(a, b)
+    same_device = target.same_namespace(a, b) and target.same_device(a, b)
     return a.group == b.group or same_device
 
 

@@ -28,7 +28,7 @@ from typing import Final
 from ..files import descriptors
 from ..settings import Host
 from ..terms.errors import sentence
-from . import Result, chain, matching, status, target, unguarded
+from . import Result, chain, status, target, unguarded
 from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
@@ -144,7 +144,7 @@ def once_more(journal: Book, numbers: Collection[int]) -> tuple[Result, ...]:
         reverted = [entry for entry in entries if entry.id in numbers]
         for entry in reversed(reverted):
             changed_again = any(
-                e.id > entry.id and matching.same_setting(e, entry) for e in still_open
+                e.id > entry.id and target.same_setting(e, entry) for e in still_open
             )
             address = target.find(entry, host).address
             now = None if address is None else current(host, address)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from .. import settings
 from ..settings import Host
-from . import Change, Result, chain, matching, status, target
+from . import Change, Result, chain, status, target
 from .apply import Terms, make, risky
 from .entry import JournaledChange
 from .journal import Journal
@@ -75,7 +75,7 @@ def _guarded(left: Sequence[JournaledChange], host: Host, terms: Terms) -> list[
     settled = [e for e in left if not chain.unconfirmed(e) and not e.keeper]
     here = [e for e in settled if _address(e, host) is not None]
     risks = [e for e in here if (address := _address(e, host)) and risky(address, terms.carries)]
-    return [e for e in here if any(matching.same_device(e, risk) for risk in risks)]
+    return [e for e in here if any(target.same_device(e, risk) for risk in risks)]
 
 
 def _address(entry: JournaledChange, host: Host) -> settings.Address | None:
@@ -131,7 +131,7 @@ def _run(
     first = chain.base(entry, risks)
     return [
         e for e in sorted(risks, key=lambda e: -e.id)
-        if e.id <= entry.id and matching.same_setting(e, entry) and (force or e.id >= first.id)
+        if e.id <= entry.id and target.same_setting(e, entry) and (force or e.id >= first.id)
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..files import own
 from ..settings import Host
 from ..terms.errors import sentence
-from . import Result, context, matching, target
+from . import Result, context, target
 from .entry import JournaledChange
 from .namespaces import Survey
 from .readback import look
@@ -76,7 +76,7 @@ def confirmed(
     if not entry.open and not (entry.undoes and entry.state == "undone"):
         because = f"{ended(entry)}: there is nothing to keep"
         return replace(result, state="refused", because=because)
-    later = [o.id for o in others if o.open and o.id > entry.id and matching.same_setting(o, entry)]
+    later = [o.id for o in others if o.open and o.id > entry.id and target.same_setting(o, entry)]
     if later:
         because = f"changed again by {later[-1]}"
         state = "applied" if entry.state == "begun" else entry.state
@@ -129,7 +129,7 @@ def overtaken(
     undoing = [o.id for o in others if o.open and entry.id in o.undoes]
     if undoing:
         return f"change {undoing[-1]} takes it back, once that is confirmed"
-    if any(o.open and o.id > entry.id and matching.same_setting(o, entry) for o in others):
+    if any(o.open and o.id > entry.id and target.same_setting(o, entry) for o in others):
         return ""
     now, why = shown(entry, host, survey)
     if now is None:

@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import Result, chain, matching, status, target
+from . import Result, chain, status, target
 from .entry import JournaledChange
 from .journal import Book
 from .namespaces import Namespace, Survey, alone, inside
@@ -186,7 +186,7 @@ def find(
         return _result(entry, "void" if located.gone else "conflict", because=located.because)
     address = located.address
     shell = settings.shell(address, to, host.source)
-    later = [o.id for o in others if o.open and o.id > entry.id and matching.same_setting(o, entry)]
+    later = [o.id for o in others if o.open and o.id > entry.id and target.same_setting(o, entry)]
     if later and not force:
         because = f"changed again by {later[-1]}: undo that first"
         return _result(entry, "conflict", None, shell, because)
@@ -221,7 +221,7 @@ def _before(series: Sequence[JournaledChange]) -> JournaledChange:
     side_effects = dict(newest.side_effects)
     for entry in older:
         for key, (was, now) in side_effects.items():
-            old, new = matching.side_effect(entry, key, newest)
+            old, new = target.side_effect(entry, key, newest)
             if old is not None and new in (was, None):
                 side_effects[key] = (old, now)
     return replace(newest, side_effects=side_effects)
@@ -248,8 +248,8 @@ def _origin(
         in_force = other.undoes and other.state == "undone"  # a confirmed undo
         if other.state not in ("undone", "reverted") or in_force:
             continue
-        if other.id < entry.id <= other.last and matching.same_namespace(other, entry):
-            old, new = matching.side_effect(other, setting, entry)
+        if other.id < entry.id <= other.last and target.same_namespace(other, entry):
+            old, new = target.side_effect(other, setting, entry)
             if old is not None and new == value:
                 value = old
     return value

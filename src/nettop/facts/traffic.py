@@ -14,7 +14,7 @@ from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
 from ..terms.dataclass import DataclassInstance, dataclass
 from . import counters
-from .changed import Changed, NicInputs
+from .changed import Changed, Links, NicInputs, Refreshed
 from .counters import Parts
 from .flow_words import total as summed
 from .kinds import queue
@@ -25,7 +25,6 @@ from .lines import Lines, Served, by_cpu
 from .memo import Memo
 from .place import OnlineCpus
 from .port import Port
-from .refreshed import Links, Refreshed
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()

@@ -14,6 +14,12 @@ old recordings. It has a comment, then entries; each begins with a line `-- NAME
 
 A body such as `!13 Permission denied` is the error of the host. A file name that ends in `.gz`
 means gzip.
+
+The TCP sockets once more, close together at both ends, as entries of their own in a recording.
+
+What both ends lost can be bounded only if their sockets are read within milliseconds, which whole
+samples are not. `record --peer` reads them again: `close/before/…` and `close/after/…` at this end,
+`close/there/…` at the other, between these two.
 """
 
 from __future__ import annotations
@@ -22,14 +28,16 @@ import base64
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 from ..files import bounds
 from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
 from .record import COUNTED, Record
 from .request import Request
-from .source import UNRECORDED
+from .source import UNRECORDED, Source
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment
@@ -215,3 +223,27 @@ class Replay:
 
 
 __all__ = ["Record", "RecordedMoment", "RecordingError", "Replay", "load", "parse"]
+
+
+FOLDER: Final = "close/"
+BEFORE: Final = "before"
+THERE: Final = "there"
+AFTER: Final = "after"
+
+
+@contextmanager
+def apart(source: Source, name: str) -> Iterator[None]:
+    """Put the entries of requests in this block below that name; nothing for a live host."""
+    if not isinstance(source, Replay | Record):
+        yield
+        return
+    source.folder = f"{FOLDER}{name}/"
+    try:
+        yield
+    finally:
+        source.folder = ""
+
+
+def bare(name: str) -> str:
+    """The name of an entry without that folder."""
+    return name.split("/", 2)[2] if name.startswith(FOLDER) and name.count("/") > 1 else name

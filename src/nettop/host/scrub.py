@@ -17,9 +17,9 @@ import struct
 from typing import Final
 
 from . import ages
-from .apart import bare
 from .archive import MARK
 from .pseudonyms import Names
+from .recording import bare
 from .scrub_netlink import scrubbed
 
 _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from .. import __version__, collect
-from ..changes import matching, status
+from ..changes import status, target
 from ..changes.entry import OPEN, JournaledChange
 from ..changes.journal import Journal
 from ..frame.rates import Frame
@@ -111,7 +111,7 @@ def _drifted(entry: JournaledChange, others: Collection[JournaledChange], host: 
     """
     if entry.after is None:
         return False
-    if any(o.id > entry.id and matching.same_setting(o, entry) for o in others):
+    if any(o.id > entry.id and target.same_setting(o, entry) for o in others):
         return False
     now, _ = status.shown(entry, host)
     return now is not None and now != entry.after

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from typing import Final
 
 from ..frame.rates import Both, Close, Frame
-from ..host.apart import AFTER, BEFORE, THERE, apart
+from ..host.recording import AFTER, BEFORE, THERE, apart
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from .ahead import First

@@ -29,8 +29,7 @@ from . import questions
 from .flow import FILTERED, Flow, Trouble
 from .host import Host, address
 from .legs import unreplied
-from .lookup import REFUSED
-from .senders import Senders
+from .lookup import REFUSED, Senders
 from .steps.listener import listeners, misses
 from .witnessed import asked as sought_for
 from .witnessed import sought, unheard, witnessed

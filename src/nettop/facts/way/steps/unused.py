@@ -21,8 +21,7 @@ from ....terms.units import many
 from ..flow import SILENT, SUSPECT, Step
 from ..host import address
 from ..legs import OUT, Leg
-from ..lookup import LOCAL, MAIN, lookup, matches
-from ..senders import Senders
+from ..lookup import LOCAL, MAIN, Senders, lookup, matches
 from .route import selects
 
 if TYPE_CHECKING:
