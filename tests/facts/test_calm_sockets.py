@@ -12,7 +12,7 @@ from tcp_bytes import socket, tcp_info
 from nettop.collect import sockets_tcp
 from nettop.collect._tcp_row import PackedRow
 from nettop.facts import flows, joined
-from nettop.facts.kinds import opening
+from nettop.facts.kinds import attempt
 from nettop.facts.landing import COMPUTED, Landed
 from nettop.frame.fields import whole
 from nettop.frame.pairs import Calm, entries
@@ -125,7 +125,7 @@ def test_connections_that_are_opened_again_and_again_are_not_unpacked(
     table = entries(read(answer), [], 0.0)
     unpacked: list[int] = []
     monkeypatch.setattr(PackedRow, "whole", lambda row: unpacked.append(row.cookie))
-    (one,) = opening.build(Frame(0.0, 0.0, {"sockets_tcp": table}), None)
+    (one,) = attempt.openings(Frame(0.0, 0.0, {"sockets_tcp": table}), None)
     assert (one.fresh, one.sockets, round((one.rtt or 0.0) * 1e6)) == (1000, 1000, 40)
     assert unpacked == []
 

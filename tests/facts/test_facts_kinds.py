@@ -32,7 +32,7 @@ from nettop.collect import (
     time_wait,
     xfrm,
 )
-from nettop.facts.kinds import memcg
+from nettop.facts.kinds import quota
 from nettop.facts.kinds.flow import Flow
 from nettop.frame.rates import Entry, Frame
 
@@ -97,7 +97,7 @@ def test_a_memory_cgroup_is_short_where_segments_find_no_memory(
     }
     flows = Flow("a", "tcp", pid=70, local_port=443), Flow("b", "tcp", pid=71, local_port=80)
     facts = SimpleNamespace(flows=flows, sysctls={}, host=SimpleNamespace(rcvq_drops=lost))
-    (one,) = memcg.build(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
+    (one,) = quota.memcgs(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
     assert (one.short, one.ports) == (short, (443,))
 
 
@@ -114,7 +114,7 @@ def test_a_memory_cgroup_is_squeezed_where_the_kernel_made_a_send_buffer_small()
         facts = SimpleNamespace(
             flows=(flow,), sysctls={"net.ipv4.tcp_wmem": most}, host=SimpleNamespace(rcvq_drops=0)
         )
-        (one,) = memcg.build(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
+        (one,) = quota.memcgs(Frame(1.0, 1.0, at), facts)  # type: ignore[arg-type]
         return one.squeezed
 
     assert squeezed(sender())

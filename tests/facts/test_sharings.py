@@ -7,7 +7,7 @@ from typing import Any
 from nettop.advice.judge.inline_facts import facts
 from nettop.collect import drop_reasons, socket_owners, sockets_udp, udp_connected
 from nettop.collect._table import Memory, recall
-from nettop.facts.kinds import astray, sharing
+from nettop.facts.kinds import resolver, sharing
 from nettop.frame.rates import Entry, Frame
 
 
@@ -88,12 +88,12 @@ def test_the_ports_without_a_socket_are_those_that_asked() -> None:
     ]  # fmt: skip
     tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([9, 40001, 40002])}
     frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
-    found = astray.build(frame, None)  # type: ignore[arg-type]
-    assert found == (astray.Astray("10.0.0.9:123", 3, 2),)
+    found = resolver.astray(frame, None)  # type: ignore[arg-type]
+    assert found == (resolver.Astray("10.0.0.9:123", 3, 2),)
 
 
 def test_where_most_are_answered_the_others_came_late() -> None:
     drops = [drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "2", "udp", "40001", 1)]
     tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([40001, 40002])}
     frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
-    assert astray.build(frame, None) == ()  # type: ignore[arg-type]
+    assert resolver.astray(frame, None) == ()  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from nettop.collect import process_limits
-from nettop.facts.kinds import tasklimit
+from nettop.facts.kinds import quota
 from nettop.frame.rates import Entry, Frame
 
 
@@ -18,5 +18,5 @@ def test_a_limit_has_its_refusals_and_the_ports_of_its_programs() -> None:
              SimpleNamespace(port=80, process="web", pid=8)]  # fmt: skip
     facts: Any = SimpleNamespace(more={"listener": doors})
     tables = {"process_limits": [Entry(row(9), row(2.5))]}
-    (one,) = tasklimit.build(Frame(1.0, 1.0, tables), facts)
+    (one,) = quota.task_limits(Frame(1.0, 1.0, tables), facts)
     assert (one.cgroup, one.refused, one.ports) == ("/box", 2.5, (21,))

@@ -21,7 +21,7 @@ from ..terms.units import scaled
 from . import Facts
 from .flow_words import end, owners
 from .group_programs import program
-from .kinds.filter import dropping
+from .kinds.firewall import dropping
 from .way import walk
 from .way.filtered import filtered
 from .way.flow import FILTERED, Flow

@@ -24,27 +24,23 @@ from typing import Final
 
 from ...collect import drop_reasons
 from ...facts.kinds import kinds
-from ...facts.kinds.absent import Absent
 from ...facts.kinds.attempt import Attempt
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
 from ...facts.kinds.destination import Destination
 from ...facts.kinds.drop import Drop
-from ...facts.kinds.firewall import LEAVING, Firewall
+from ...facts.kinds.firewall import LEAVING, Firewall, Xfrm
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.listener import Listener
-from ...facts.kinds.memcg import Memcg
+from ...facts.kinds.neighbours import Absent, Rival
 from ...facts.kinds.nic import Nic
 from ...facts.kinds.process import Process
 from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
-from ...facts.kinds.quota import Quota
+from ...facts.kinds.quota import Memcg, Quota, TaskLimit
 from ...facts.kinds.resolver import Resolver
-from ...facts.kinds.rival import Rival
-from ...facts.kinds.tasklimit import TaskLimit
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
-from ...facts.kinds.xfrm import Xfrm
 from ...facts.limits.prediction import Prediction
 from ...facts.peers import leaving, service
 from ...terms.dataclass import dataclass

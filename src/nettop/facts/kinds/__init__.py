@@ -1,7 +1,8 @@
-"""The kinds of facts that rules can be over: one per module, found by listing this folder.
+"""The kinds of facts that rules can be over, found by listing this folder.
 
-Each module has a frozen dataclass with declared fields, and `KIND` (see `facts.kind`). A new kind
-is one new file here; if no other module makes its facts, the file has `build(frame, facts)`.
+Each module has a frozen dataclass with declared fields, and `KIND` (see `facts.kind`); kinds that
+are one thought share a module. A new kind is one new file here; if no other module makes its facts,
+the file has `build(frame, facts)`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ...terms.modules import modules
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 @cache
 def kinds() -> Mapping[str, Kind]:
     """All kinds by name."""
-    found = (import_module(f"{__name__}.{name}").KIND for name in modules(__path__[0]))
-    return {kind.name: kind for kind in found}
+    every = (import_module(f"{__name__}.{name}") for name in modules(__path__[0]))
+    found = (one for module in every for one in vars(module).values() if isinstance(one, Kind))
+    return {kind.name: kind for kind in sorted(found, key=attrgetter("name"))}
 
 
 def built(

@@ -1,12 +1,21 @@
-"""A rule or policy of nf_tables that drops packets now, from the collector `nftables`."""
+"""What drops packets by its configuration: rules, long chains, filters of tc, IPsec.
+
+From the collectors `nftables`, `nft_chains`, `filters` (a policer, a drop, a redirect that nobody
+takes) and `xfrm`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Container, Sequence
+from operator import attrgetter
 from typing import Final
 
+from ...collect.filters import Row
 from ...frame.fields import gauge, label, maybe
-from ...frame.rates import Frame
+from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ...terms.units import scaled
 from .. import Facts
 from ..kind import Kind
 
@@ -15,7 +24,7 @@ LEAVING: Final = ("output", "postrouting")  # passed before the interface
 
 @dataclass(frozen=True, slots=True)
 class Firewall:
-    """One of them."""
+    """A rule or policy of nf_tables that drops packets now."""
 
     id: str = label("family, table, chain and handle, e.g. inet/filter/input/7")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
@@ -53,3 +62,108 @@ KIND = Kind(
     Firewall, "firewalls", needs=("nftables",), build=build,
     example={"id": "inet/filter/input/7", "hook": "input"},
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A long chain of packet filter rules."""
+
+    id: str = label("family, table and chain, e.g. inet/filter/input")
+    hook: str = gauge("hook of the chain; empty: another chain jumps to it", default="")
+    rules: int = gauge("rules of the chain", "rules", default=0)
+
+
+def _chains(frame: Frame, facts: object) -> tuple[Chain, ...]:  # noqa: ARG001
+    """One fact for each row."""
+    return tuple(
+        Chain(f"{row.family}/{row.table}/{row.chain}", row.hook, row.rules)
+        for row in frame.rows("nft_chains")
+    )
+
+
+CHAIN = Kind(
+    Chain, "chains", needs=("nft_chains",), build=_chains,
+    example={"id": "inet/filter/input", "hook": "input"},
+)  # fmt: skip
+
+
+HOOKS: Final = ("ingress", "egress")
+ACTIONS: Final = {"gact": "drop"}  # the word of tc(8), where it is not the name of the module
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One action of one filter of tc that drops packets."""
+
+    id: str = label("interface, place and preference, e.g. eth0/1:/pref-5")
+    nic: str = gauge("interface", default="")
+    parent: str = gauge("ingress, egress, or the root qdisc that it sorts for", default="")
+    kind: str = gauge("kind of filter: flower matchall u32 …", default="")
+    action: str = gauge("action with its rate or target, e.g. police at 300 Mb/s", default="")
+    rate: float | None = maybe("rate of a policer", "bit/s")
+    taken: float | None = maybe("packets that reach the action", "packets/s")
+    passed: float | None = maybe("packets that it lets pass", "packets/s")
+    drops_per_s: float | None = maybe("packets dropped by the action", "packets/s")
+
+
+def _filters(frame: Frame, facts: object) -> tuple[Filter, ...]:  # noqa: ARG001
+    """Those that have dropped a packet since they exist."""
+    found = []
+    for entry in frame.tables.get("filters", ()):
+        row, taken, drops = entry.now, entry.rate("packets"), entry.rate("drops")
+        if not row.drops:
+            continue
+        found.append(
+            Filter(
+                f"{row.interface}/{row.parent}/pref-{row.priority}", row.interface, row.parent,
+                row.kind, words(row), row.rate, taken,
+                max(0.0, taken - drops) if taken is not None and drops is not None else None,
+                drops,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def words(row: Row) -> str:
+    """The action with its rate or target."""
+    known = f" at {scaled(row.rate, 'b/s')}" if row.rate else ""
+    known += f" to {row.target}" if row.target else ""
+    return ACTIONS.get(row.action, row.action) + known
+
+
+def dropping(entries: Sequence[Entry[Row]], place: str, nics: Container[str]) -> Counter[str]:
+    """The filters of these interfaces whose drops rise, at ingress, egress, or (empty) a root.
+
+    Without any, the BPF programs at ingress or egress: they decide by themselves and count nothing.
+    """
+    at = (place,) if place else {one.now.parent for one in entries} - {*HOOKS}
+    here = [one for one in entries if one.now.interface in nics and one.now.parent in at]
+    counting = Counter(
+        {f"{words(one.now)} ({one.now.kind}, pref {one.now.priority})": rate
+         for one in here if (rate := one.rate("drops"))}
+    )  # fmt: skip
+    programs = Counter(f"program {one.now.program}" for one in here if one.now.program and place)
+    return counting or programs
+
+
+FILTER = Kind(
+    Filter, "filters", needs=("filters",), build=_filters, parents={"nic": attrgetter("nic")},
+    example={"id": "eth0/1:/pref-5", "nic": "eth0", "parent": "1:", "kind": "flower"},
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Xfrm:
+    """A reason for which IPsec drops packets now, by the name of its counter."""
+
+    reason: str = label("reason, e.g. XfrmInStateSeqError")
+    drops: float | None = maybe("packets dropped by IPsec", "packets/s")
+
+
+def _xfrms(frame: Frame, facts: Facts) -> tuple[Xfrm, ...]:  # noqa: ARG001
+    """One fact for each counter that moved."""
+    rates = ((entry.now.reason, entry.rate("packets")) for entry in frame.tables.get("xfrm", ()))
+    return tuple(Xfrm(reason, drops) for reason, drops in rates if drops)
+
+
+XFRM = Kind(Xfrm, "xfrms", needs=("xfrm",), build=_xfrms, example={"reason": "XfrmInStateSeqError"})
