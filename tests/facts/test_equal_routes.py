@@ -11,7 +11,7 @@ from nettop.advice.judge.inline_facts import facts
 from nettop.collect import routes
 from nettop.collect.addresses import Row
 from nettop.facts.kinds import twin
-from nettop.facts.kinds.multipath import Multipath
+from nettop.facts.kinds.metric import Multipath
 from nettop.frame.rates import Entry, Frame
 
 

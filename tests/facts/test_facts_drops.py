@@ -25,8 +25,7 @@ from nettop.collect import (
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds.drop import Drop, build
-from nettop.facts.kinds.failure import Failure
+from nettop.facts.kinds.drop import Drop, Failure, build
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry, Frame
 

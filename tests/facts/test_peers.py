@@ -10,7 +10,7 @@ from way_tables import FAR, NEAR, frame
 from nettop.collect import routes
 from nettop.collect.drop_reasons import Row
 from nettop.facts.peers import called, dropped, through
-from nettop.facts.way.host import Host
+from nettop.facts.way.flow import Host
 
 
 def row(reason: str, source: tuple[str, int], to: tuple[str, int], packets: int = 3) -> Row:

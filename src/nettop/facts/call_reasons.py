@@ -20,8 +20,7 @@ from .flow_words import owners
 from .group_programs import program, setting
 from .used_ports import holder, none_left
 from .way.filtered import filtered
-from .way.flow import FILTERED
-from .way.host import Host
+from .way.flow import FILTERED, Host
 
 BINDS: Final = ("bind", "listen")  # what a service begins with
 TRANSPORTS: Final = ("tcp", "udp")  # whose sockets are read

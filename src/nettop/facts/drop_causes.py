@@ -24,8 +24,7 @@ from .group_programs import program
 from .kinds.firewall import dropping
 from .way import walk
 from .way.filtered import filtered
-from .way.flow import FILTERED, Flow
-from .way.host import Host, address
+from .way.flow import FILTERED, Flow, Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses
 

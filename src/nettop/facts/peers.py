@@ -14,8 +14,7 @@ from ..collect.drop_reasons import Row as DropRow
 from ..frame.rates import Frame
 from .flow_words import end
 from .kinds.metric import prefixes, route
-from .way.flow import SILENT
-from .way.host import Host, address
+from .way.flow import SILENT, Host, address
 
 LEAST: Final = 3  # packets to or from one end: fewer decide nothing
 MAIN: Final = 254  # RT_TABLE_MAIN

@@ -15,7 +15,7 @@ from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nftables import Row as Nftables
 from nettop.facts.way.filtered import filtered
-from nettop.facts.way.host import Host
+from nettop.facts.way.flow import Host
 
 DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
 UDP = ("meta", 16, 1), ("cmp", 1, 0, "11")

@@ -17,8 +17,24 @@ from ...files import bounds
 from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
-from .syntax import ExpressionError, Limit, Limits, called, path_of
-from .vocabulary import ANY, FACT, NUMBER, RENAMED, STAGES, SWITCH, TEXT, TUPLE, find, names, words
+from .vocabulary import (
+    ANY,
+    FACT,
+    NUMBER,
+    RENAMED,
+    STAGES,
+    SWITCH,
+    TEXT,
+    TUPLE,
+    ExpressionError,
+    Limit,
+    Limits,
+    called,
+    find,
+    names,
+    path_of,
+    words,
+)
 
 _NONE: Final[Limits] = {}
 LONGEST: Final = 2000  # characters; a rule is read by people

@@ -13,8 +13,7 @@ from typing import Protocol, TypeAlias
 
 from ...terms.dataclass import dataclass
 from .moment import Scope
-from .values import Evaluated, Value
-from .vocabulary import Word
+from .vocabulary import Evaluated, Value, Word
 
 Code: TypeAlias = tuple[list[str], str]  # guards that must hold, and Python code of the value
 

@@ -15,9 +15,18 @@ from .evaluate import evaluate
 from .expression import Expression, parse
 from .moment import Scope
 from .native import value_of
-from .syntax import ExpressionError, Limits, called, path_of
-from .values import Value
-from .vocabulary import KINDS, LABELS, NUMBER, find, names
+from .vocabulary import (
+    KINDS,
+    LABELS,
+    NUMBER,
+    ExpressionError,
+    Limits,
+    Value,
+    called,
+    find,
+    names,
+    path_of,
+)
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _CALLED: Final = {

@@ -133,9 +133,8 @@ from typing import Final, TypeAlias, TypedDict
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
 from ..language.expression import Expression
-from ..language.syntax import Limits
 from ..language.template import Template
-from ..language.values import Value
+from ..language.vocabulary import Limits, Value
 
 LINKS: Final = (
     "nic", "veth", "bond", "bridge", "vlan", "tunnel", "loopback", "wireless", "other",

@@ -24,7 +24,7 @@ from .. import Facts
 from ..flow_words import end, owners
 from ..kind import Kind
 from ..peers import far, through
-from ..way.host import Host
+from ..way.flow import Host
 from .metric import Network, main_routes, route
 
 if TYPE_CHECKING:

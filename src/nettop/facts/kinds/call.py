@@ -23,7 +23,7 @@ from ..flow_words import total
 from ..kind import Kind
 from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
-from ..way.host import Host
+from ..way.flow import Host
 
 CUT: Final = "tcp_cut"  # the counter of connections that this host ends by a reset
 ABORTED: Final = "aborted"  # kind of the words: the other end ended a connection

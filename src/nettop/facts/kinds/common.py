@@ -19,7 +19,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kind import Kind
-from ..way.host import address
+from ..way.flow import address
 from .flow import Flow
 from .metric import Network, main_routes, route
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...collect import drop_reasons
+from ...collect._words import NORMAL
 from ...collect.drop_reasons import Row as DropReasonRow
 from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe
@@ -19,7 +20,7 @@ from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, few, most, ref
 from ..flow_words import end, owners, total
 from ..kind import Kind
 from ..peers import dropped
-from ..way.host import Host, address
+from ..way.flow import Host, address
 from ..way.lookup import routed
 
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
@@ -192,4 +193,44 @@ def _leaves(host: Host, row: DropReasonRow) -> tuple[str, str]:
 
 KIND = Kind(
     Drop, "drops", build=build, example={"id": "NO_SOCKET/tcp_v4_rcv"}, tables={"": "drop_reasons"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One group of counters, by the name of its first."""
+
+    name: str = label("its first counter, e.g. PAWSEstab")
+    means: str = gauge("what is counted", default="")
+    cause: str = gauge("why it happens", default="")
+    advice: str = gauge("how to find out more, and what helps", default="")
+    rests: str = gauge("the source that defines it", default="")
+    events: float | None = maybe("counted now", "events/s")
+    least: float = gauge("number in ten seconds from which it matters", "events", default=3.0)
+    reason: str = gauge("drop reason of the kernel that says more, and is seen now", default="")
+
+
+def failures(frame: Frame, facts: Facts) -> tuple[Failure, ...]:
+    """One fact for each group that moved."""
+    entries = frame.tables.get("failures", ())
+    drops = [one for one in build(frame, facts) if one.kind != NORMAL]
+    told = {name for one in drops for name in (one.reason, one.id)}
+    return tuple(
+        Failure(
+            row.name,
+            row.means,
+            row.cause,
+            row.advice,
+            row.rests,
+            rate,
+            row.least,
+            next((one for one in row.reasons.split() if one in told), ""),
+        )
+        for entry in entries
+        if (rate := entry.rate("events")) and (row := entry.now)
+    )
+
+
+FAILURE = Kind(
+    Failure, "failures", needs=("failures",), build=failures, example={"name": "PAWSEstab"}
 )

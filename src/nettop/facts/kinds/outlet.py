@@ -19,7 +19,7 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..kind import Kind
-from ..way.host import inside
+from ..way.flow import inside
 from .nic import Nic
 
 ETHERNET: Final = 1500  # bytes: what hosts elsewhere send

@@ -18,7 +18,7 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..peers import far
-from ..way.host import Host
+from ..way.flow import Host
 
 
 @dataclass(frozen=True, slots=True)

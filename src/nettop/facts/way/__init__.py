@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from ...collect.ways import Question
 from ...frame.rates import Frame
-from .flow import HIDDEN, PASSES, STOPS, SUSPECT, Flow, Step, Way
-from .host import Host
+from .flow import HIDDEN, PASSES, STOPS, SUSPECT, Flow, Host, Step, Way
 from .legs import Leg, legs
 from .steps import steps
 

@@ -16,7 +16,7 @@ from ...collect.nft_sets import Row as SetRow
 from ...frame.rates import Frame
 from ...terms import units
 from ...terms.dataclass import dataclass
-from .host import Host, address
+from .flow import Host, address
 from .packet import MAY_DROP, NEW, NO_SETS, OVER, UNTRACKED, Packet
 
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE

@@ -14,7 +14,7 @@ from ...collect.drop_reasons import Row as DropReasonRow
 from ...collect.nftables import Row as NftablesRow
 from ...terms.text import version
 from .chains import passed, place
-from .host import Host, address
+from .flow import Host, address
 from .packet import PROTOCOLS, Packet
 
 OLD: Final = ("iptables", "ip6tables")

@@ -15,8 +15,7 @@ from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from ..flow_words import end
 from .chains import named, passed, shown
-from .flow import Flow, Trouble
-from .host import Host, address, inside, network
+from .flow import Flow, Host, Trouble, address, inside, network
 from .lookup import Hop, routed
 from .packet import Packet, ports
 

@@ -22,7 +22,7 @@ from ...collect.routing_rules import Row as RuleRow
 from ...collect.ways import UNASKED, Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from .host import Host, address, inside, network
+from .flow import Host, address, inside, network
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
 LOCAL, MAIN = 255, 254

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ...collect.nft_rules import Words
 from ...collect.nft_sets import Row as SetRow
 from ...terms.dataclass import dataclass
-from .host import address
+from .flow import address
 
 PROTOCOLS: Final = {"icmp": 1, "ipip": 4, "tcp": 6, "udp": 17, "sit": 41, "gre": 47, "icmp6": 58}
 ARP: Final = "arp"  # instead of a protocol of IP

@@ -26,8 +26,7 @@ from ..kinds.call import words
 from ..kinds.flow import Flow as Connection
 from ..peers import LED
 from . import questions
-from .flow import FILTERED, Flow, Trouble
-from .host import Host, address
+from .flow import FILTERED, Flow, Host, Trouble, address
 from .legs import unreplied
 from .lookup import REFUSED, Senders
 from .steps.listener import listeners, misses

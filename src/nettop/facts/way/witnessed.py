@@ -33,8 +33,7 @@ from ...frame.rates import Frame
 from ...terms.units import many
 from ..counters import grown
 from ..flow_words import end
-from .flow import Flow, Trouble
-from .host import Host, address
+from .flow import Flow, Host, Trouble, address
 from .legs import before
 from .lookup import lookup
 from .steps.listener import listeners

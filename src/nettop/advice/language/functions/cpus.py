@@ -8,8 +8,7 @@ from typing import Final, TypeAlias
 from ....terms import cpulist
 from ....terms.text import listed
 from ..function import Function
-from ..values import Value
-from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
+from ..vocabulary import ANY, NUMBER, TEXT, TUPLE, Value
 
 Cpus: TypeAlias = "float | tuple[int, ...]"  # one CPU or several
 

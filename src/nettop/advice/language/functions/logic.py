@@ -7,9 +7,7 @@ from typing import Final
 
 from ....terms.text import listed
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck, Wording
-from ..syntax import ExpressionError, NoCode, called
-from ..values import Evaluated
-from ..vocabulary import ANY, SWITCH, TUPLE
+from ..vocabulary import ANY, SWITCH, TUPLE, Evaluated, ExpressionError, NoCode, called
 
 
 def _check_known(checker: TypeCheck, node: ast.Call) -> None:

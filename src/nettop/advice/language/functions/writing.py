@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..function import Function
-from ..values import Value
-from ..vocabulary import ANY, TEXT, TUPLE
+from ..vocabulary import ANY, TEXT, TUPLE, Value
 
 
 def triple(first: Value, second: Value, third: Value) -> tuple[Value, ...]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..flow import HIDDEN, SUSPECT, Step
-from ..host import Host, address
+from ..flow import HIDDEN, SUSPECT, Host, Step, address
 from ..legs import OUT, Leg
 from ..lookup import Hop
 from .route import selects

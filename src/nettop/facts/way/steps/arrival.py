@@ -11,8 +11,7 @@ from typing import Final
 from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
 from ....terms.units import many
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address, inside
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS, routed
 from .neighbour import ETHERNET

@@ -9,8 +9,7 @@ from ....collect.links import Row as LinkRow
 from ....collect.processes import Row as ProcessRow
 from ...wiring import kind_of
 from ..filtered import filtered
-from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import Host, address, network
+from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Host, Step, address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
 PLACE: Final = 50

@@ -12,8 +12,7 @@ from typing import Final
 
 from ....collect.nft_hooks import Row as HookRow
 from ..chains import cure, passed
-from ..flow import STOPS, SUSPECT, Step
-from ..host import address
+from ..flow import STOPS, SUSPECT, Step, address
 from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
 from .neighbour import ABSENT, ETHERNET

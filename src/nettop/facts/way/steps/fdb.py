@@ -8,8 +8,7 @@ from typing import Final
 from ....collect.fdb import Row as FdbRow
 from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import UNKNOWN_HOSTS
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, UNKNOWN_HOSTS, Step
 from ..legs import BRIDGED, Leg
 from ..lookup import lookup
 from .neighbour import ABSENT

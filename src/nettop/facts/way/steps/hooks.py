@@ -24,8 +24,7 @@ from ..chains import (
     shown,
     untracking,
 )
-from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address
+from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....collect.xfrm_policies import Row as PolicyRow
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import inside
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
 PLACE: Final = 90

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from ...flow_words import EVERYWHERE, end
 from ...used_ports import holder
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import Host, address, network
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Host, Step, address, network
 from ..legs import IN, Leg, unbound
 from ..lookup import LOCAL, routed
 

@@ -8,8 +8,7 @@ from typing import Final
 
 from ....collect import drop_reasons
 from ....collect.links import Row as LinkRow
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import inside, network
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside, network
 from ..legs import BRIDGED, Leg
 from ..lookup import MAIN
 from .device import unplugged

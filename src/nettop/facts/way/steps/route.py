@@ -9,8 +9,7 @@ from typing import Final
 from ....collect.fib import Row as FibRow
 from ....collect.links import Row as LinkRow
 from ....collect.routing_rules import Row as RuleRow
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..host import address, inside
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
 from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches
 from .neighbour import ABSENT

@@ -12,8 +12,7 @@ from typing import Final
 from ....collect.translated import Row
 from ...flow_words import end
 from ..chains import MASKS, passed
-from ..flow import PASSES, STOPS, SUSPECT, Step
-from ..host import inside
+from ..flow import PASSES, STOPS, SUSPECT, Step, inside
 from ..legs import THROUGH, Leg, entries
 from ..packet import Packet
 

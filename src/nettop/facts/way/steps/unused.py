@@ -18,8 +18,7 @@ from ....collect.fib import Row as FibRow
 from ....collect.routing_rules import Row as RuleRow
 from ....collect.ways import Question
 from ....terms.units import many
-from ..flow import SILENT, SUSPECT, Step
-from ..host import address
+from ..flow import SILENT, SUSPECT, Step, address
 from ..legs import OUT, Leg
 from ..lookup import LOCAL, MAIN, Senders, lookup, matches
 from .route import selects
