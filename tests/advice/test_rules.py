@@ -19,11 +19,11 @@ from sentences import no_fault
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import moments, outcomes, verdict
-from nettop.advice.rules import explain, papers
+from nettop.advice.rules import explain
 from nettop.advice.rules import settings as address
 from nettop.advice.rules.load import files, load
 from nettop.advice.rules.load import tests as own_tests
-from nettop.advice.rules.rule import Rule
+from nettop.advice.rules.rule import PAPERS, Rule, cited, references
 from nettop.advice.rules.written import RuleError, without_tests
 from nettop.commands.rules import recorded
 
@@ -43,7 +43,7 @@ each = folded("rule", RULES, ids=lambda rule: rule.id)
 @cache
 def sources() -> dict[str, dict[str, object]]:
     """The table of the papers and documents that may be cited."""
-    return tomllib.loads((PACK / papers.TABLE).read_text())
+    return tomllib.loads((PACK / PAPERS).read_text())
 
 
 @each
@@ -102,7 +102,7 @@ def test_a_rule_cites_by_the_one_name_each_source_has(rule: Rule) -> None:
     for cite in (*words.sources, *words.competing):
         kind = "paper" if "paper" in cite else "doc"
         name = cite[kind]
-        no_fault([f"{rule.id}: add {name!r} to rules/{papers.TABLE}"] * (name not in known[kind]))
+        no_fault([f"{rule.id}: add {name!r} to rules/{PAPERS}"] * (name not in known[kind]))
         no_fault([f"{rule.id}: say in which place of {name!r}"] * (not cite.get("place")))
 
 
@@ -114,13 +114,13 @@ def test_a_study_cites_by_the_same_names(path: Path) -> None:
 
 
 def test_every_cited_name_is_cited_and_has_a_whole_reference() -> None:
-    known = papers.references(PACK)
-    named = {name for rule in RULES for name in papers.names(rule)}
+    known = references(PACK)
+    named = {name for rule in RULES for name in cited(rule)}
     assert named == set(known)
     ring = next(rule for rule in RULES if rule.id == "rx-ring-overrun")
     page = " ".join(" ".join(explain.page(ring, 80, known)).split())
     assert "Hisdal, CERN openlab 2003: Glenn Hisdal, 10Gb Ethernet Back-To-Back tests" in page
-    assert papers.references(PACK / "no such folder") == {}
+    assert references(PACK / "no such folder") == {}
 
 
 def test_no_rule_is_wider_than_a_hundred_columns() -> None:

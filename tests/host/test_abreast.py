@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from nettop.host.abreast import Mark, mark_of, other_end, other_file, partners
 from nettop.host.archive import RecordingError
 from nettop.host.record import Record
-from nettop.host.recording import AFTER, BEFORE, Replay, apart, bare
+from nettop.host.recording import (
+    AFTER,
+    BEFORE,
+    Mark,
+    Replay,
+    apart,
+    bare,
+    mark_of,
+    other_end,
+    other_file,
+    partners,
+)
 from nettop.host.source import Live
 
 NUMBER = "0123abcd"

@@ -10,8 +10,7 @@ import pytest
 
 from nettop.commands import open_peer
 from nettop.commands.top import demo
-from nettop.host.abreast import Mark, other_end
-from nettop.host.recording import Replay, load
+from nettop.host.recording import Mark, Replay, load, other_end
 from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.tui import app, pairing, peering

@@ -20,8 +20,7 @@ def other(args: argparse.Namespace, here: Replay) -> Replay | None:
     None for a recording of one host, and where that file is missing, which is said on stderr. The
     file of the other end is shown by itself. Refused where the files are no pair.
     """
-    from ..host.abreast import mark_of, other_end, other_file
-    from ..host.recording import RecordingError
+    from ..host.recording import RecordingError, mark_of, other_end, other_file
 
     mark = mark_of(here.comment)
     if args.peer is None and mark is None:

@@ -339,7 +339,7 @@ def print_finding(source: Source, finding: Finding, host: str = "") -> None:
     from textwrap import wrap
 
     from ..advice.rules.explain import figures, prediction
-    from ..advice.rules.papers import citation
+    from ..advice.rules.rule import citation
     from ..terms.text import safe
     from ..views.steps import step
 

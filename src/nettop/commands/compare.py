@@ -72,8 +72,7 @@ def _other_end(path: str) -> str:
     """The file of the other end of a recorded pair. Refused (2) where A is none."""
     import os
 
-    from ..host.abreast import mark_of, other_file
-    from ..host.recording import Replay
+    from ..host.recording import Replay, mark_of, other_file
 
     alone = f"{path} is no end of a recorded pair: give B too"
     if path == "live" or os.path.isdir(path):

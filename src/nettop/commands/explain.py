@@ -111,8 +111,7 @@ def _document(source: Source, rule: Rule, results: Mapping[str, Result]) -> dict
 def _print_result(rule: Rule, result: Result) -> None:
     """Print the result for one target."""
     from ..advice.rules.explain import verdict
-    from ..advice.rules.papers import references
-    from ..advice.rules.rule import Silent
+    from ..advice.rules.rule import Silent, references
     from ..config import rules_folder
 
     if isinstance(result, Silent):
@@ -124,7 +123,7 @@ def _print_result(rule: Rule, result: Result) -> None:
 def _print_rule(rule: Rule, results: Mapping[str, Result]) -> None:
     """Print the results on this host, then the rule."""
     from ..advice.rules.explain import page
-    from ..advice.rules.papers import references
+    from ..advice.rules.rule import references
     from ..config import rules_folder
 
     print_lines(*_here(rule, results), "", *page(rule, known=references(rules_folder())))

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Final
 from ..files import interrupt
 from ..files.bounds import BOUNDS
 from ..files.interrupt import STOPS, undisturbed
-from ..host.abreast import Mark, other_file
 from ..host.archive import RecordingError, Room
 from ..host.pseudonyms import Names
 from ..host.record import Record
+from ..host.recording import Mark, other_file
 from ..host.scrub import scrub
 from ..host.source import HostLostError, Source
 from ..terms.errors import Refused

@@ -136,7 +136,7 @@ def _list(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace) -> int:
     from .. import config
     from ..advice.rules import explain
-    from ..advice.rules.papers import references
+    from ..advice.rules.rule import references
 
     if not args.names:
         raise Refused("no rule given; nettop rules list prints all", 2)

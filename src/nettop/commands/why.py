@@ -162,8 +162,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
 
 def _clock(here: Source, host: str) -> list[str]:
     """Of a recording of both ends: how far their clocks are apart."""
-    from ..host.abreast import mark_of
-    from ..host.recording import Replay
+    from ..host.recording import Replay, mark_of
 
     mark = mark_of(here.comment) if isinstance(here, Replay) else None
     return [f"recorded at both ends; {mark.clock(host)}"] if mark is not None else []

@@ -127,7 +127,7 @@ def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Li
 
 def cite(source: Cite, width: int, role: str) -> list[Line]:
     """A source, wrapped; contrary evidence with the reason why it does not apply."""
-    from ..advice.rules.papers import citation
+    from ..advice.rules.rule import citation
 
     because = f" ({source['because']})" if source.get("because") else ""
     return paragraph(citation(source) + because, width, role, 4)

@@ -169,8 +169,7 @@ def _other_end(
         from . import peering
 
         return peering.of(options, source, tell)
-    from ..host.abreast import mark_of
-    from ..host.recording import Replay
+    from ..host.recording import Replay, mark_of
 
     if not isinstance(source, Replay) or not isinstance(other, Replay):
         return None

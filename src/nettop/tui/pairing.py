@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..facts.kinds.pair import Pair
 from ..facts.pair.words import short
-from ..host.abreast import Mark
-from ..host.recording import Replay
+from ..host.recording import Mark, Replay
 from ..terms.errors import sentence
 from ..views.both import names
 from ..views.scene import Note, Peer

@@ -8,8 +8,7 @@ from typing import Final
 
 from ..advice.judge.judge import Judge
 from ..advice.language.vocabulary import literal
-from ..advice.rules.papers import place
-from ..advice.rules.rule import Finding, Rule
+from ..advice.rules.rule import Finding, Rule, place
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
 from ..host.source import Source

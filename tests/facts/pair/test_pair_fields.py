@@ -10,7 +10,7 @@ import pytest
 
 from nettop.collect import addresses
 from nettop.facts.kinds.pair import Pair
-from nettop.facts.pair import ends
+from nettop.facts.pair import model
 from nettop.frame.rates import Entry, Frame
 
 NAME = ("10.0.0.1", 5001, "10.0.0.2", 40001)
@@ -42,7 +42,7 @@ def pair(*, sysctls: dict[str, str], nics: list[Any], direction: str | None = "s
     )
     own = addresses.Row("eth0", name[0], prefix or 0, 4, "global")
     tables = {} if prefix is None else {"addresses": [Entry(own)]}
-    (found,) = ends.pairs(
+    (found,) = model.pairs(
         [(name, row, row)], Frame(0.0, 0.0, tables), facts, facts, ("web1", "web2"), -1.5
     )
     return found

@@ -10,8 +10,8 @@ from flow_tables import socket
 from scenes import healthy
 
 from nettop.facts.limits import Limit
-from nettop.facts.pair.ends import clock_ahead
 from nettop.facts.pair.match import flows, parts, same_host, turned, unmatched
+from nettop.facts.pair.model import clock_ahead
 from nettop.facts.pair.words import short
 from nettop.frame.rates import Close, Frame
 from nettop.panes import page

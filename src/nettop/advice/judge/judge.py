@@ -24,9 +24,8 @@ from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered
 from .condition import Earlier, Judged, Row, whole
 from .loop import Fresh, Loop, Rested, loop_of, true_on
-from .predict import lifts, prediction
 from .reason import because, not_applicable
-from .remedy import remedy
+from .remedy import lifts, prediction, remedy
 from .yielding import Yields
 
 On: TypeAlias = tuple[str, str]  # a rule and a target

@@ -1,11 +1,25 @@
-"""The remedies of a rule on a target: settings with their values, and advice in words."""
+"""What the fixes of a rule set on a target, in settings and words, and what that brings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from ...facts import Facts
+from ...facts.counters import passed_by
+from ...facts.flow_words import name
 from ...facts.kinds import kinds
+from ...facts.kinds.card import Card
+from ...facts.kinds.core import Core
+from ...facts.kinds.flow import Flow
 from ...facts.kinds.nic import Nic
+from ...facts.kinds.path import Path
+from ...facts.kinds.process import Process
+from ...facts.kinds.queue import Queue
+from ...facts.kinds.quota import Quota
+from ...facts.kinds.thread import Thread
+from ...facts.limits import Limit, words
+from ...facts.limits.prediction import Prediction, lifted, predict
+from ...facts.limits.stages import having
 from ...terms.dataclass import dataclass
 from ..language.functions.cpus import cpu_list
 from ..language.moment import Scope
@@ -13,6 +27,7 @@ from ..language.native import value_of
 from ..language.tunable import CPUS, canonical, known, type_of
 from ..language.vocabulary import KEEP, Value, setting
 from ..rules.rule import Fix, Rule, Wanted
+from .yielding import nics_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +97,75 @@ def _kept(value: tuple[Value, ...], now: Value) -> tuple[Value, ...] | None:
     if not isinstance(now, tuple) or len(now) != len(value):
         return None
     return tuple(old if new is KEEP else new for old, new in zip(now, value, strict=True))
+
+
+def prediction(
+    rule: Rule, relieves: Collection[str], fact: object, facts: Facts
+) -> Prediction | None:
+    """The prediction for the busiest flow or interface of the target that its fix relieves.
+
+    `relieves`: stages, of the finding. An interface comes before its flows, since its rate includes
+    theirs. None if the fix relieves no stage that limits the target, or if no stage after it has a
+    known capacity.
+    """
+    if not relieves:
+        return None
+    kinds = {nic.name: nic.kind for nic in facts.nics}
+    unseen = {nic.name for nic in facts.nics if passed_by(nic.per_s)}  # the rate is the kernel's
+    known = (
+        predict(limit, _on_its_way(relieves, limit))
+        for limit in facts.limits
+        if (limit.over != "nic" or limit.nic not in unseen)
+        and limit.namespace is None  # the settings of others are not those of the finding
+        and _about(rule, relieves, fact, limit)
+        and _judged(rule, kinds.get(limit.nic or ""))
+    )
+    return max(filter(None, known), key=lambda one: one.rate[0], default=None)
+
+
+def lifts(rule: Rule, relieves: Collection[str], fact: object, facts: Facts) -> bool:
+    """Whether the fix lifts what is seen to limit the flow that moves most now.
+
+    A CPU that limits is no such case: whether a setting saves CPU time, only a test shows.
+    """
+    if not relieves:
+        return False
+    busiest = words.busiest(one for one in facts.limits if one.namespace is None)
+    if busiest is None or busiest.stage.kind == "inferred":
+        return False
+    first = busiest.stage.stage
+    if first not in relieves or first in having("cpu"):
+        return False
+    return _about(rule, relieves, fact, busiest)
+
+
+def _about(rule: Rule, relieves: Collection[str], fact: object, limit: Limit) -> bool:
+    """Whether a limit is one of the target: of its flow, process, thread, core or interface."""
+    if isinstance(fact, Flow):
+        return limit.over == "flow" and limit.target == name(fact)
+    if isinstance(fact, Process):
+        return limit.pid == fact.pid
+    if isinstance(fact, Thread):
+        names = [one.name for one in lifted(limit, relieves) if one.stage == "thread"]
+        return limit.pid == fact.pid and f"{fact.name}[{fact.tid}]" in names
+    if isinstance(fact, Quota):
+        return any(process.endswith(f"[{limit.pid}]") for process in fact.processes)
+    if isinstance(fact, Card):
+        return limit.nic in fact.ports
+    if isinstance(fact, Core):
+        cores = [one for one in lifted(limit, relieves) if one.stage == "core"]
+        return not cores or any(words.stage(one) == f"core {fact.cpu}" for one in cores)
+    if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
+        return False
+    return rule.over == "host" or (limit.nic or "") in nics_of(rule.over, fact)
+
+
+def _on_its_way(relieves: Collection[str], limit: Limit) -> Collection[str]:
+    """The stages; a program that a rule names beside its receive buffer limits as a reader only."""
+    reader = "rcvbuf" in relieves and limit.direction == "tx"
+    return [name for name in relieves if name != "application"] if reader else relieves
+
+
+def _judged(rule: Rule, kind: str | None) -> bool:
+    """Whether the rule is about traffic on this kind of interface; loopback passes no device."""
+    return kind is None or (kind in rule.links if rule.links else kind != "loopback")

@@ -13,8 +13,7 @@ from ...terms.dataclass import picked
 from ...terms.text import safe, wrap
 from ..language.vocabulary import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
-from .papers import References, citation, full
-from .rule import LINKS, Cite, Finding, Fix, Rule
+from .rule import LINKS, Cite, Finding, Fix, References, Rule, citation, full
 
 
 def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:

@@ -125,9 +125,11 @@ A child implies its parent: queue = {…} alone also creates its nic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
+from pathlib import Path
 from typing import Final, TypeAlias, TypedDict
 
 from ...facts.limits.prediction import Prediction
@@ -268,3 +270,49 @@ class Silent:
     target: str
     because: str
     applies: bool = True  # False: the rule is not for this target or profile
+
+
+PAPERS: Final = "papers.toml"
+OF_PAPERS: Final = ("paper", "doc")
+References: TypeAlias = Mapping[str, str]  # short name → the full reference in one line
+
+
+def references(pack: Path) -> References:
+    """The full reference of every short name; empty if the folder has no table."""
+    try:
+        tables = tomllib.loads((pack / PAPERS).read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+    return {name: _line(one) for kind in OF_PAPERS for name, one in tables.get(kind, {}).items()}
+
+
+def cited(rule: Rule) -> list[str]:
+    """The short names that a rule cites, each once."""
+    return list(dict.fromkeys(map(name, (*rule.words.sources, *rule.words.competing))))
+
+
+def name(cite: Cite) -> str:
+    """The short name of one source."""
+    return cite.get("paper") or cite.get("doc") or ""
+
+
+def citation(cite: Cite) -> str:
+    """One source in one line: short name, place in it, figure."""
+    return ": ".join(filter(None, (place(cite), cite.get("figure"))))
+
+
+def place(cite: Cite) -> str:
+    """The short name of one source and the place in it."""
+    return ", ".join(filter(None, (name(cite), cite.get("place"))))
+
+
+def full(rule: Rule, known: References) -> list[str]:
+    """The full references of a rule's sources, in the order cited."""
+    return [f"{short}: {known[short]}" for short in cited(rule) if short in known]
+
+
+def _line(one: Mapping[str, object]) -> str:
+    parts: Iterable[object] = (one.get(key) for key in ("authors", "title", "venue", "year"))
+    text = ", ".join(str(part) for part in parts if part)
+    text += f" ({one['note']})" if one.get("note") else ""
+    return text + (f" <{one['url']}>" if one.get("url") else "")

@@ -67,7 +67,7 @@ class Pair:
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Pair, ...]:  # noqa: ARG001
-    """None: one host alone knows no pair; `facts.pair.ends` makes them of two hosts."""
+    """None: one host alone knows no pair; `facts.pair.model` makes them of two hosts."""
     return ()
 
 

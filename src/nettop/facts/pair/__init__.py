@@ -2,8 +2,8 @@
 
 Takes moments of two hosts (`frame.both`) and the facts of each. `match` finds the flows that both
 hosts see, `line` orders the stages from the writer to the reader, `verdict` chooses the limit of
-the flow from those of its ends, `losses` says where segments are lost, `ends` compares settings
-for rules. A host is `here` or `there`; `between` is the network. Pure.
+the flow from those of its ends, `losses` says where segments are lost, `model` joins all
+of it, with the pairs for rules. A host is `here` or `there`; `between` is the network. Pure.
 """
 
 from __future__ import annotations
