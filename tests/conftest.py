@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +183,18 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if spent.total() >= 10:
         told = ", ".join(f"{folder} {seconds:.0f}" for folder, seconds in spent.most_common())
         terminalreporter.write_line(f"CPU seconds of tests: {spent.total():.0f} ({told})")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pack(request: pytest.FixtureRequest) -> None:
+    """The rules of the project are read once in a worker: no test changes their files."""
+    if (load := sys.modules.get("nettop.advice.rules.load")) is None:
+        return  # none of the tests needs them
+    place, read = request.config.rootpath / "rules", load._of_folder
+    once = cache(lambda: read(place, []))
+    vars(load)["_of_folder"] = lambda folder, errors: (
+        dict(once()) if folder == place else read(folder, errors)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from folded import folded
@@ -41,7 +40,7 @@ to  = "1500"
 """
 
 
-def wanted() -> list[Any]:
+def test_a_wanted_setting_exists_and_takes_its_value() -> None:
     """Each setting and value that a rule's own test expects it to want."""
     found = {
         (setting, value): rule.id
@@ -49,14 +48,10 @@ def wanted() -> list[Any]:
         for test in load.tests(rule)
         for setting, value in test.get("wanted", ())
     }
-    return [pytest.param(*key, id=f"{rule}: {key[0]}") for key, rule in found.items()]
-
-
-@folded(("setting", "value"), wanted())
-def test_a_wanted_setting_exists_and_takes_its_value(setting: str, value: str) -> None:
-    address = settings.parse(setting)
-    assert str(address) == setting
-    assert settings.normal(address, value) == value
+    for (setting, value), rule in found.items():
+        address = settings.parse(setting)
+        assert str(address) == setting, rule
+        assert settings.normal(address, value) == value, rule
 
 
 def test_a_rule_that_sets_something_says_in_a_test_what() -> None:

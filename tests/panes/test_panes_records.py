@@ -158,13 +158,14 @@ def test_a_click_on_the_column_of_a_moment_finds_that_moment(
     moments = history.visible(scene, view)
     row = line((side, "faint"), "graph")
     points = width - 2 * bool(side) - loads.MARGIN
+    columns = {one.at: history.column_of(one.at, moments, points) for one in moments}
     for moment in moments[:: max(1, len(moments) // points + 1)]:
-        column = history.column_of(moment.at, moments, points)
+        column = columns[moment.at]
         assert column is not None
         x = column + loads.MARGIN - 1 + bool(side)
         found = history.moment_at(scene, view, Pointer(x, 9, width, 40, row))
-        near = [one.at for one in moments if history.column_of(one.at, moments, points) == column]
-        assert found in near
+        assert found in columns
+        assert columns[found] == column
 
 
 def test_the_history_marks_the_findings_that_began_and_ended() -> None:

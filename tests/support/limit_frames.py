@@ -12,6 +12,7 @@ from nettop.collect import classes, cpu, link_stats, qdiscs, socket_owners, thre
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.limits import Limit
+from nettop.facts.memo import Memo
 
 TARGET = "10.0.0.1:5001>10.0.0.2:40001"
 TABLES = (flow_tables, classes, link_stats)  # what a test may build rows of
@@ -26,6 +27,8 @@ GAUGES = {"rtt": 200, "min_rtt": 100, "rttvar": 50, "mss": 1448, "cwnd": 400, "u
           "congestion": "cubic"}  # fmt: skip
 RECEIVES = {"bytes_acked": 0, "bytes_received": 125_000_000, "busy_time": 0}
 AWAY = {"notsent": 0, "unacked": 0, "wmem_queued": 0, "rtt": 100}
+
+_joined = Memo()  # what is joined of tables that stay is joined once for all hosts of the tests
 
 
 def moment(
@@ -72,7 +75,7 @@ def history(at: Callable[[float], Tables], seconds: int) -> list[tuple[Limit, ..
 
 def every(at: Callable[[float], Tables], seconds: int = 6) -> list[Facts]:
     """The facts after each second."""
-    joiner = Joiner()
+    joiner = Joiner(memo=_joined)
     frames = flow_tables.frames(*(at(float(second)) for second in range(seconds + 1)))
     return [joiner.build(frame) for frame in frames]
 
