@@ -6,12 +6,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import demo_story
-import session
 import told_rates
 from folded import folded
 from recorded_hosts import HOSTS, last, name
 from scenes import SCENES, lossy
+from told_rates import wrong
 
 from nettop import panes
 from nettop.facts.flow_words import together
@@ -22,33 +21,15 @@ from nettop.terms.units import Units
 from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observer
 from nettop.views.past import History
-from nettop.views.scene import JournalEntry, Scene
+from nettop.views.scene import JournalEntry
 from nettop.views.stages import PROGRAMS, bars, foremost, process_of
 from nettop.views.view import View
-
-SIZES = ((80, 24), (120, 40), (200, 60))
-OTHERS = ("tests", "options")  # of pairs of tests, and a preview
-
-
-def wrong(scene: Scene, without: tuple[str, ...] = ()) -> list[str]:
-    return [
-        f"{pane} {size[0]}: {one}"
-        for pane in panes.names()
-        if pane not in without
-        for size in SIZES
-        for one in told_rates.others(scene, page.compose(scene, View(pane=pane), *size))
-    ]
 
 
 def test_every_rate_of_a_recorded_host_is_that_of_the_last_second_or_says_what_it_is() -> None:
     for path in HOSTS:
         scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
         assert wrong(scene) == [], name(path)
-
-
-def test_so_does_every_rate_of_the_session() -> None:
-    assert wrong(session.problem(session.START), OTHERS) == []
-    assert wrong(demo_story.proved(-1), OTHERS) == []
 
 
 def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:

@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from nettop import panes
 from nettop.facts.flow_words import rate, together
+from nettop.panes import page
 from nettop.terms.text import Line, text_of
 from nettop.views.scene import Scene
+from nettop.views.view import View
 
 RATE = re.compile(r"(?<![\d.])\d[\d.]* [kMGT]?b/s")
 # what else it is, within so many columns before or behind it, spaces of a table counted once
@@ -60,3 +63,17 @@ def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
             behind = row[found.end() :].startswith(" configured")
             if found[0] not in right and not behind and not OTHER.search(before):
                 yield f"{found[0]}: {row}"
+
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+
+
+def wrong(scene: Scene, without: tuple[str, ...] = ()) -> list[str]:
+    """Every rate on every pane, but those left out, that is not of the last second."""
+    return [
+        f"{pane} {size[0]}: {one}"
+        for pane in panes.names()
+        if pane not in without
+        for size in SIZES
+        for one in others(scene, page.compose(scene, View(pane=pane), *size))
+    ]

@@ -1,23 +1,30 @@
-"""The screenshots of README are what the program draws."""
+"""The screenshots of README, and its recorded session, are what the program draws."""
 
 from __future__ import annotations
 
 import pathlib
 import re
 import tomllib
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from itertools import pairwise
 
+import animated
 import demo_story
 import pytest
+import session
 import stories
 from golden_text import same
 from scenes import SCENES
+from told_rates import wrong
 from tui_app import SHOTS, settled
 
 from nettop import panes
 from nettop.host.recording import Replay, load
+from nettop.terms.text import line_cells, text_of
+from nettop.tui import themes
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
 from nettop.views.scene import Scene, SceneOrigin
@@ -101,3 +108,56 @@ async def test_screenshot(name: str, update: bool) -> None:
 
 def test_every_pane_has_its_picture_and_none_is_left_over() -> None:
     assert {path.stem for path in SHOTS.glob("*.svg")} == {*SCREENS, "session"}
+
+
+SESSION = SHOTS / "session.svg"
+
+
+@pytest.fixture(scope="module")
+def frames() -> list[session.Frame]:
+    return list(session.played())
+
+
+def test_the_picture_is_that_of_the_program(frames: list[session.Frame], update: bool) -> None:
+    made = animated.svg(frames, themes.palette("dark"))
+    same(SESSION, made, update)
+    assert len(made.encode()) < 300 * 1024
+    assert f"screenshots/{SESSION.name}" in (SHOTS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_shows_a_problem_its_fix_and_the_proof_in_half_a_minute(
+    frames: list[session.Frame],
+) -> None:
+    assert 25 <= sum(one.seconds for one in frames) <= 40
+    assert {len(one.rows) for one in frames} == {session.SIZE[1]}
+    assert {line_cells(row) for one in frames for row in one.rows} == {session.SIZE[0]}
+    texts = ["\n".join(text_of(row) for row in one.rows) for one in frames]
+    expected = (
+        "Limited by the receive ring", "SOURCE", "address of the peer",
+        "Prove rx-ring-overrun", "so far", "BETTER", "Limited by the link",
+    )  # fmt: skip
+    places = [next(at for at, text in enumerate(texts) if words in text) for words in expected]
+    assert places == sorted(places)
+    assert "0 dropped" not in texts[0]
+    assert "Limited by the receive ring" not in texts[-1]
+
+
+def test_every_moment_shows_exactly_one_frame(frames: list[session.Frame]) -> None:
+    root = ET.fromstring(animated.svg(frames, themes.palette("dark")))
+    space = "{http://www.w3.org/2000/svg}"
+    for group in root.iter(f"{space}g"):
+        (animate,) = group.iter(f"{space}animate")
+        times = [float(one) for one in animate.attrib["keyTimes"].split(";")]
+        values = animate.attrib["values"].split(";")
+        assert times == sorted(set(times))
+        assert times[0] == 0 <= times[-1] < 1
+        assert len(times) == len(values)
+        assert all(a != b for a, b in pairwise(values))
+        assert group.attrib["visibility"] == values[-1]
+    assert not re.search(r"\bNaN\b|None", SESSION.read_text(encoding="utf-8"))
+
+
+def test_every_rate_of_the_session_is_that_of_the_last_second_or_says_what_it_is() -> None:
+    others = ("tests", "options")  # of pairs of tests, and a preview
+    assert wrong(session.problem(session.START), others) == []
+    assert wrong(demo_story.proved(-1), others) == []
