@@ -16,7 +16,7 @@ SLOW: Final = {
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
     "test_standing_hosts test_streams test_trust",
     "hours of samples": "test_steady_long",
-    "big hosts, or many": "test_facts_big test_fleet_generated test_host_panes test_linear "
+    "big hosts, or many": "test_facts_big test_fleet_generated test_linear "
     "test_memory test_odd_hosts test_sample_cost",
     "every value of every table": "test_facts_varied test_facts_kept_or_not test_pair_varied",
     "the whole program many times": "test_cli_errors test_docs test_interrupts "

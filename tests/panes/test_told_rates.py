@@ -10,7 +10,6 @@ import told_rates
 from folded import folded
 from recorded_hosts import HOSTS, last, name
 from scenes import SCENES, lossy
-from told_rates import wrong
 
 from nettop import panes
 from nettop.facts.flow_words import together
@@ -24,12 +23,6 @@ from nettop.views.past import History
 from nettop.views.scene import JournalEntry
 from nettop.views.stages import PROGRAMS, bars, foremost, process_of
 from nettop.views.view import View
-
-
-def test_every_rate_of_a_recorded_host_is_that_of_the_last_second_or_says_what_it_is() -> None:
-    for path in HOSTS:
-        scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
-        assert wrong(scene) == [], name(path)
 
 
 def test_a_program_has_its_own_rate_and_not_that_of_its_interface() -> None:

@@ -1,4 +1,4 @@
-"""Recorded hosts as golden text: the verdicts and findings of all, every value of one.
+"""Recorded hosts as golden text: the verdicts and findings of all, every value of one, panes.
 
 `pytest tests/views/test_hosts.py --update` writes the golden files anew; read the difference before
 committing it. Tables are cut to their first rows: the rest is counted.
@@ -6,6 +6,7 @@ committing it. Tables are cut to their first rows: the rest is counted.
 
 import dataclasses
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,12 +17,18 @@ from folded import folded
 from golden_text import same
 from recorded_hosts import GOLDEN, HERE, HOSTS, WHOLE, last, name
 from thinned import thinned
+from told_rates import wrong
 
-from nettop import collect
+from nettop import collect, panes
+from nettop.cli import main
 from nettop.facts.limits import Reading
 from nettop.host.recording import Record, Replay, load
 from nettop.sampling.sampler import Sampler
+from nettop.terms.text import line_cells
+from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observation
+from nettop.views.past import History
+from nettop.views.view import View
 
 ROWS = 12
 # rates of nettop's own process and the like: of the recording's making, not of the host
@@ -176,3 +183,38 @@ def test_a_recorded_transfer_carries_one(host: str, driver: str) -> None:
     assert (nic.per_s.rx_bytes or 0) > 1e6
     assert {flow.process for flow in flows} == {"iperf3"}
     assert all(flow.queue or flow.queue_why for flow in flows)
+
+
+# at the widths where panes change their form
+SCREENS = [("guest-transfer", 80), ("guest-transfer", 200)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("host", "width"), SCREENS)
+def test_panes(host: str, width: int, update: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = (path for path in HOSTS if name(path) == host)
+    out = []
+    for pane in (one for one in panes.names() if one != "options"):  # it previews others
+        words = ["show", pane, "--once", "--replay", str(path), "--width", str(width)]
+        assert main([*words, "--height", "40"]) == 0
+        out.append(f"== {pane}\n{capsys.readouterr().out}")
+    text = re.sub(r" +$", "", "\n".join(out), flags=re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= width
+    same(GOLDEN / f"{host}-panes-{width}.txt", text, update)
+
+
+@pytest.mark.slow
+def test_every_pane_fits_every_host_and_no_rate_hides_its_time() -> None:
+    for path in HOSTS:
+        scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+        assert wrong(scene) == [], name(path)
+        for pane in panes.names():
+            lines = panes.pane(pane).lines(scene, View(pane=pane), 97, 31)
+            assert 0 < len(lines) <= 31
+            assert max(map(line_cells, lines)) <= 97
+
+
+def test_no_golden_file_is_left_of_what_is_not_compared() -> None:
+    wanted = {f"{WHOLE}-{kind}.txt" for kind in ("tables", "facts", "limits")}
+    wanted |= {f"{host}-panes-{width}.txt" for host, width in SCREENS}
+    assert {file.name for file in GOLDEN.iterdir()} == wanted | {"verdicts.txt", "findings.txt"}
