@@ -78,22 +78,6 @@ def test_a_command_that_cannot_read_says_so_in_one_sentence(tree: Path) -> None:
     assert done.stderr == "nettop: not in the recording: /proc/uptime\n"
 
 
-def test_only_panes_import_a_pane() -> None:
-    """A new pane is one file: the page, the screen and the commands know no particular one."""
-    import layers
-
-    from nettop import panes
-
-    known = {f"nettop.panes.{name}" for name in panes.names()}
-    imports = {
-        f"{module} → {target}"
-        for module, targets in layers.imports().items()
-        for target in targets & known
-        if module not in known
-    }
-    assert imports == set()
-
-
 PRESSES = """
 from nettop.collect.uptime import Row
 from nettop.frame.rates import Entry, Frame

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import layers
 from folded import folded
 
+from nettop import panes
+
 SRC = Path(__file__).parents[2] / "src/nettop"
 MODULES = sorted(SRC.rglob("*.py"))
 
@@ -193,6 +195,18 @@ def test_what_reasons_knows_no_configuration_and_no_host() -> None:
     between = layers.folders(layers.imports())
     for folder in layers.PURE:
         assert not {"host", "config"} & between.get(folder, {}).keys(), folder
+
+
+def test_only_panes_import_a_pane() -> None:
+    """A new pane is one file: the page, the screen and the commands know no particular one."""
+    known = {f"nettop.panes.{name}" for name in panes.names()}
+    imports = {
+        f"{module} → {target}"
+        for module, targets in layers.imports().items()
+        for target in targets & known
+        if module not in known
+    }
+    assert imports == set()
 
 
 @folded("folder", sorted(set(layers.RANKS) - {"cli", "__main__"}))

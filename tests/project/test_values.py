@@ -30,7 +30,8 @@ def declared() -> list[tuple[str, str, dict[str, bool]]]:
     """Module, name and arguments of each dataclass."""
     found = []
     for path in sorted(SRC.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "@dataclass" in text else ():
             for decorator in getattr(node, "decorator_list", ()):
                 if ast.unparse(decorator).startswith("dataclass"):
                     assert isinstance(node, ast.ClassDef)
