@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import flow_tables
+import pytest
 from flow_tables import HOST, Tables, socket
 
 from nettop.collect import classes, cpu, link_stats, qdiscs, socket_owners, threads, throttling
@@ -73,11 +74,14 @@ def history(at: Callable[[float], Tables], seconds: int) -> list[tuple[Limit, ..
     return [facts.limits for facts in every(at, seconds)]
 
 
-def every(at: Callable[[float], Tables], seconds: int = 6) -> list[Facts]:
-    """The facts after each second."""
+def every(at: Callable[[float], Tables], seconds: int = 6, *, kinds: bool = True) -> list[Facts]:
+    """The facts after each second; those of kinds only where the limits rest on them."""
     joiner = Joiner(memo=_joined)
     frames = flow_tables.frames(*(at(float(second)) for second in range(seconds + 1)))
-    return [joiner.build(frame) for frame in frames]
+    with pytest.MonkeyPatch.context() as patch:
+        if not kinds:
+            patch.setattr("nettop.facts.joined.built", lambda *_: {})
+        return [joiner.build(frame) for frame in frames]
 
 
 def flow(found: Sequence[Limit]) -> Limit:

@@ -28,7 +28,7 @@ FIGURE = re.compile(r"<?[0-9.]+(,[0-9]{3})*(%| ?([KMGT]i?B|B|[KMG]?b/s|ms|us|s)\
 def shape(at: Any) -> list[str]:
     """What is said of each target and stage, without the figures."""
     out = []
-    for limit in every(at, 1)[-1].limits:
+    for limit in every(at, 1, kinds=False)[-1].limits:
         where = f"{limit.over} {limit.direction}"
         out.append(f"{where} limited by {limit.stage.stage} {' '.join(limit.joint)}")
         out.append(f"{where} next {limit.next.stage if limit.next else None}")

@@ -31,7 +31,7 @@ AWAY = {True: {}, False: SITUATIONS["receiver"][0]}
 def readings(make: Any) -> dict[str, Reading]:
     """Every reading of every limit by its target and name; those of one name are numbered."""
     out: dict[str, Reading] = {}
-    for limit in every(make, 2)[-1].limits:
+    for limit in every(make, 2, kinds=False)[-1].limits:
         for one in limit.ladder:
             where = f"{limit.over} {limit.direction} {one.stage} {one.end}"
             number = sum(name.startswith(where) for name in out)

@@ -29,7 +29,7 @@ OF_THREAD = ("ran", "waited", "runs")
 def said(tables: Any) -> list[str]:
     """The verdicts and the ladders of all targets after two seconds, with their figures."""
     out = []
-    for limit in every(tables, 2)[-1].limits:
+    for limit in every(tables, 2, kinds=False)[-1].limits:
         where = f"{limit.over} {limit.direction}"
         out.append(
             f"{where} limited by {limit.stage.stage}, next {limit.next and limit.next.stage}"
