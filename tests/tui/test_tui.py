@@ -221,7 +221,7 @@ def test_the_demo_shows_its_finding_in_every_frame_and_every_round() -> None:
 
     def post(scene: Scene) -> None:
         told.append(scene)
-        engine.stopping = len(told) == 3 * len(source.moments)
+        engine.stopping = len(told) == 2 * len(source.moments)
 
     engine.post = post
     engine.run()
