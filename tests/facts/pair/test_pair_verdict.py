@@ -39,6 +39,16 @@ def test_the_end_that_holds_the_flow_longer_limits_it(
     assert (found.stage.stage, found.stage.end) == (stage, end)
 
 
+def test_the_window_that_a_small_receive_buffer_offers_is_not_the_next_limit() -> None:
+    full = (0.9e8, 1.1e8)
+    window = Reading("rwnd", THERE, "rwnd", "reported", "", 1.0, full, held=1.0)
+    buffer = Reading("sndbuf", HERE, "sndbuf", "measured", "", 0.0, (1e9, 2e9))
+    ends = (limit("peer", 1.0, "tx"), limit("rcvbuf", 1.0, "rx"))
+    found = verdict(*ends, None, sends=True, line=(buffer, window), reader="reader[2]")
+    assert found is not None
+    assert (found.stage.stage, found.next) == ("rcvbuf", buffer)
+
+
 @pytest.mark.parametrize("sends", [True, False])
 def test_late_acknowledgments_that_wait_in_a_queue_of_the_receiver_are_no_slow_reader(
     sends: bool,

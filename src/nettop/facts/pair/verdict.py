@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ...terms import units
 from .. import Facts
 from ..limits import Limit, Reading
-from ..limits.following import BINDS
+from ..limits.following import BINDS, independent
 from ..limits.interfaces import as_flow
 from ..limits.ladder import bounded, labelled
 from ..limits.stages import having
@@ -52,16 +52,14 @@ def verdict(
     if base is None:
         return None
     stage = _stage(sender, receiver, losses, ends, reader, returns)
-    rest = [one for one in line if (one.stage, one.end) != (stage.stage, stage.end)]
-    ladder = (stage, *sorted(rest, key=_least))
-    following = next(
-        (one for one in ladder[1:] if one.capacity and one.capacity[1] > (base.rate or 0.0)), None
-    )
+    rate = base.rate or 0.0
+    others = (one for one in line if (one.stage, one.end) != (stage.stage, stage.end))
+    rest = sorted((independent(one, stage, rate) for one in others), key=_least)
+    following = next((one for one in rest if one.capacity and one.capacity[1] > rate), None)
     source = sender if stage.end == ends[0] else receiver
-    held = source is not None and source.stage.stage == stage.stage
-    joint = source.joint if held and source is not None else ()
-    joint = tuple(name for name in joint if name not in ("peer", stage.stage))
-    return replace(base, stage=stage, joint=joint, next=following, ladder=ladder)
+    known = source.joint if source is not None and source.stage.stage == stage.stage else ()
+    joint = tuple(name for name in known if name not in ("peer", stage.stage))
+    return replace(base, stage=stage, joint=joint, next=following, ladder=(stage, *rest))
 
 
 def _least(one: Reading) -> float:
