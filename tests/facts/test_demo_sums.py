@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hosts import demo
+from hosts import demo, demo_ends
+from hosts.demo_host import NIC, SECONDS
 
 from nettop.facts import Facts
+from nettop.frame.rates import Both, Frame
+from nettop.host.abreast import mark_of, other_end
 from nettop.host.played import Played
 from nettop.host.recording import Replay, load
+from nettop.sampling.both import BothSampler
+from nettop.sampling.sampler import Sampler
 from nettop.views.observer import Observer
 
 RULES = Path(__file__).parents[2] / "rules"
 SLACK = 2.0  # percent of a core: times are counted in ticks of 10 ms, in two windows
 ENDS = ("demo-ends.host.gz", "demo-ends.peer.host.gz")
-PACKETS = 0.001  # of an interface: its ARP and the like are no packets of a flow
+ALL = ("demo.host.gz", "cured", *ENDS)
+FEW = 0.001  # of an interface: its ARP and the like are no packets of a flow
 HEADERS = 66  # bytes of Ethernet, IP and TCP with timestamps
 
 
@@ -39,7 +46,7 @@ def moments(name: str) -> tuple[Facts, ...]:
     return tuple(read())
 
 
-@pytest.mark.parametrize("name", ["demo.host.gz", "cured", *ENDS])
+@pytest.mark.parametrize("name", ALL)
 def test_no_core_and_no_process_is_busier_than_there_is_time(name: str) -> None:
     assert len(moments(name)) >= 10
     for facts in moments(name):
@@ -50,7 +57,7 @@ def test_no_core_and_no_process_is_busier_than_there_is_time(name: str) -> None:
         assert sum(used.values()) <= sum(busy.values()) + SLACK * len(busy)
 
 
-@pytest.mark.parametrize("name", ["demo.host.gz", "cured"])
+@pytest.mark.parametrize("name", ALL)
 def test_a_core_is_as_busy_as_its_processes_and_interrupts(name: str) -> None:
     """Processes are read each two seconds: their core is that of these seconds."""
     before: list[dict[int, float]] = []
@@ -66,39 +73,42 @@ def test_a_core_is_as_busy_as_its_processes_and_interrupts(name: str) -> None:
             assert own + rest >= min(busy) - SLACK, core
 
 
-@pytest.mark.parametrize("name", ["demo.host.gz", "cured"])
+@pytest.mark.parametrize("name", ALL)
 def test_queues_and_flows_are_their_interface(name: str) -> None:
     for facts in moments(name):
         (nic,) = (one for one in facts.nics if (one.per_s.rx_packets or 0.0) > 1000)
-        packets, received = nic.per_s.rx_packets, nic.per_s.rx_bytes
-        assert packets
-        assert received
-        own = [one for one in facts.queues if one.nic == nic.name and one.direction == "rx"]
-        assert sum(one.packets_per_s or 0.0 for one in own) == pytest.approx(packets, rel=PACKETS)
-        assert sum(one.share or 0.0 for one in own) == pytest.approx(1.0, rel=PACKETS)
+        assert bool(nic.per_s.ring_drops) is (name == "demo.host.gz")
         flows = [one for one in facts.flows if one.nic == nic.name]
-        data = sum(one.rx_per_s or 0.0 for one in flows)
-        assert data + HEADERS * packets == pytest.approx(received, rel=PACKETS)
-        assert bool(nic.per_s.ring_drops) is (name != "cured")
-        for one in own:  # a stream has a queue of its own
-            here = [flow for flow in flows if flow.queue == one.name]
-            assert len(here) <= 1
-            data = sum(flow.rx_per_s or 0.0 for flow in here)
-            whole = data + HEADERS * (one.packets_per_s or 0.0)
-            assert whole == pytest.approx(one.bytes_per_s or 0.0, rel=PACKETS, abs=1)
+        for way in ("rx", "tx"):
+            packets, carried = (
+                getattr(nic.per_s, f"{way}_{what}") for what in ("packets", "bytes")
+            )
+            own = [one for one in facts.queues if (one.nic, one.direction) == (nic.name, way)]
+            assert sum(one.packets_per_s or 0.0 for one in own) == pytest.approx(packets, rel=FEW)
+            assert sum(one.bytes_per_s or 0.0 for one in own) == pytest.approx(carried, rel=FEW)
+            assert sum(one.share or 0.0 for one in own) == pytest.approx(1.0, rel=FEW)
+            data = sum(getattr(one, f"{way}_per_s") or 0.0 for one in flows)
+            assert data + HEADERS * packets == pytest.approx(carried, rel=FEW)
+            for one in own:  # a stream has a queue of its own
+                here = [flow for flow in flows if flow.queue == f"rx-{one.number}"]
+                assert len(here) <= 1
+                data = sum(getattr(flow, f"{way}_per_s") or 0.0 for flow in here)
+                whole = data + HEADERS * (one.packets_per_s or 0.0)
+                assert whole == pytest.approx(one.bytes_per_s or 0.0, rel=FEW, abs=1)
 
 
-@pytest.mark.parametrize("name", ["demo.host.gz", "cured"])
+@pytest.mark.parametrize("name", ALL)
 def test_flows_of_two_seconds_ago_are_no_more_than_the_interface_now(name: str) -> None:
     """A screen reads sockets less often than interfaces, and shows both."""
-    told = [
-        (sum(one.rx_per_s or 0.0 for one in facts.flows if one.nic == "ens2np0"),
-         max(nic.per_s.rx_bytes or 0.0 for nic in facts.nics))
-        for facts in moments(name)
-    ]  # fmt: skip
-    for place in range(2, len(told)):
-        before = told[place - 2][0], told[place - 1][0]
-        assert max(sum(before) / 2, before[1]) <= told[place][1]
+    for way in ("rx_per_s", "tx_per_s"):
+        told = [
+            (sum(getattr(one, way) or 0.0 for one in facts.flows if one.nic == NIC),
+             max(getattr(nic.per_s, f"{way[:2]}_bytes") or 0.0 for nic in facts.nics))
+            for facts in moments(name)
+        ]  # fmt: skip
+        for place in range(2, len(told)):
+            before = told[place - 2][0], told[place - 1][0]
+            assert max(sum(before) / 2, before[1]) <= told[place][1]
 
 
 def test_the_larger_ring_receives_more_in_each_second() -> None:
@@ -109,6 +119,82 @@ def test_the_larger_ring_receives_more_in_each_second() -> None:
         assert 8 * after > 9e10 > 8 * before
 
 
+def stream(frame: Frame) -> Any:
+    """The socket of the transfer."""
+    (one,) = (
+        row
+        for row in frame.rows("sockets_tcp")
+        if row.state == "established" and {row.local, row.remote} == {*demo_ends.FAST}
+    )
+    return one
+
+
+@cache
+def frames() -> tuple[Both, ...]:
+    """Both ends at all moments, as they are read together."""
+    near = Replay(load(str(RULES / ENDS[0])))
+    mark = mark_of(near.comment)
+    far = other_end(near, str(RULES / ENDS[1]), mark)
+    sampler = BothSampler(Sampler(near), Sampler(far))
+    wanted = {"sockets_tcp", "link_stats", "sysctls"}
+    return (
+        sampler.take(wanted),
+        *(sampler.take(wanted) for _ in iter(lambda: near.wait(1), False)),
+    )
+
+
+def test_both_ends_of_a_transfer_tell_the_same() -> None:
+    assert len(frames()) == SECONDS + 1
+    for both in frames():
+        near, far = stream(both.here), stream(both.there)
+        assert (near.local, near.local_port) == (far.remote, far.remote_port)
+        assert (near.snd_wscale, near.rcv_wscale) == (far.rcv_wscale, far.snd_wscale)
+        # what dtn1 knows of when the answer of dtn2 has come
+        assert near.bytes_acked == far.bytes_received
+        (here,), (there,) = (
+            [row for row in one.rows("link_stats") if row.interface == NIC]
+            for one in (both.here, both.there)
+        )
+        assert (here.tx_packets, here.rx_packets) == (there.rx_packets, there.tx_packets)
+        assert (here.tx_bytes, here.rx_bytes) == (there.rx_bytes, there.tx_bytes)
+
+
+def test_the_transfer_is_limited_by_the_window_that_the_receiver_offers() -> None:
+    before: Both | None = None
+    for both in frames():
+        near, far = stream(both.here), stream(both.there)
+        known = {row.name: row.value for row in both.there.rows("sysctls")}
+        most = int(known["net.ipv4.tcp_rmem"].split()[2])
+        assert far.rcvbuf == most == 6 << 20  # tcp_rcv_space_adjust(): twice what arrives, at most
+        assert far.rcv_ssthresh == far.rcv_space == most // 2  # tcp_adv_win_scale is 1
+        assert near.snd_wnd == far.rcv_ssthresh
+        flying = near.unacked * near.mss
+        assert flying <= near.snd_wnd < flying + near.mss < 2 * near.cwnd * near.mss
+        assert near.bytes_sent - near.bytes_acked == flying == near.send_q - near.notsent
+        assert near.data_segs_out - far.data_segs_in == near.unacked
+        assert near.wmem_queued <= near.sndbuf
+        assert far.rmem_alloc < most // 50
+        assert near.min_rtt <= near.rtt <= far.rcv_rtt
+        if before is not None:
+            was = stream(before.here)
+            moved = near.bytes_acked - was.bytes_acked
+            assert moved * near.rtt / 1e6 == pytest.approx(flying, rel=FEW)
+            assert 0.9e6 < near.rwnd_limited - was.rwnd_limited < near.busy_time - was.busy_time
+        before = both
+
+
+def test_the_sockets_close_together_are_read_before_and_after_those_of_the_other_end() -> None:
+    for both in frames():
+        first, last = stream(both.close.before), stream(both.close.after)
+        there = stream(both.close.there)
+        assert first.bytes_acked < there.bytes_received < first.bytes_sent + first.mss
+        assert last.bytes_acked == there.bytes_received
+        trip = last.rtt / 1e6
+        ahead = both.close.there.wall - both.close.after.wall + trip / 2
+        assert ahead == pytest.approx(demo_ends.AHEAD, abs=0.001)
+
+
 def test_the_demo_is_what_its_program_writes() -> None:
-    for name, data in demo.archives():
-        assert load(str(RULES / name)) == data, "run tests/hosts/demo.py"
+    for program in (demo, demo_ends):
+        for name, data in program.archives():
+            assert load(str(RULES / name)) == data, f"run {program.__file__}"

@@ -102,6 +102,8 @@ class Flow:
     recv_q: int = 0
     send_q: int = 0
     notsent: int = 0
+    flight: int = 0  # segments in flight all the time; 0: one that moves data has one
+    window: int = 0  # bytes that the peer offers
     app_limited: bool = True
     options: int = 0b0111  # timestamps, SACK, window scaling
     scales: int = 0x77  # of the windows of both ends, a half byte each
@@ -171,6 +173,7 @@ class Host:
     snmp: dict[str, float] = field(default_factory=dict)  # Section.Name
     vanishing: float = 0.0  # share of the received IP packets that nothing counts
     sockstat: dict[str, int] = field(default_factory=dict)
+    older: float = 3.0  # seconds that its connections were as busy before the first moment
     flows: list[Flow] = field(default_factory=list)
     listeners: list[Listener] = field(default_factory=list)
     # connections in TIME_WAIT that this host opened: remote address and port, and how many

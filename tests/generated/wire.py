@@ -308,6 +308,7 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
 
     segment = flow.segment or flow.mss
     segments = flow.tx / segment + flow.rx / segment / 2
+    flying = flow.flight or min(flow.cwnd, (flow.tx > 0) + flow.send_q // flow.mss)
     put(0, "B", 1)
     put(2, "B", flow.backoff)  # retransmissions without an answer
     put(4, "B", flow.backoff)
@@ -315,30 +316,31 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
     put(6, "B", flow.scales if flow.options & 4 else 0)
     put(7, "B", int(flow.app_limited))
     for at, value in (
-        (16, flow.mss), (20, 536), (24, min(flow.cwnd, (flow.tx > 0) + flow.send_q // flow.mss)),
-        (32, flow.lost), (60, 1500 if flow.mss < 1500 else 9000), (64, flow.rcvbuf // 2),
-        (68, flow.rtt),
-        (72, flow.rtt // 5), (76, 0x7FFFFFFF), (80, flow.cwnd), (84, flow.mss),
+        (16, flow.mss), (20, 536), (24, flying), (32, flow.lost),
+        (60, 1500 if flow.mss < 1500 else 9000), (64, flow.rcvbuf // 2), (68, flow.rtt),
+        (72, flow.rtt - flow.min_rtt if flow.flight else flow.rtt // 5), (76, 0x7FFFFFFF),
+        (80, flow.cwnd), (84, flow.mss),
         (92, flow.rcv_rtt), (96, flow.rcvbuf // 2), (144, flow.notsent), (148, flow.min_rtt),
     ):  # fmt: skip
         put(at, "I", value)
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)
-    put(104, "Q", 1 << 40 if flow.tx else 2e6 * flow.cwnd * flow.mss / flow.rtt)
+    put(104, "Q", 1 << 40 if flow.tx and not flow.flight else 2e6 * flow.cwnd * flow.mss / flow.rtt)
     put(120, "Q", sum_of("acked", flow.tx) if flow.acked is None else flow.acked)
     put(128, "Q", sum_of("received", flow.rx) if flow.received is None else flow.received)
     put(136, "I", sum_of("out", segments) % (1 << 32))
     put(140, "I", sum_of("in", segments) % (1 << 32))
     put(152, "I", sum_of("data in", flow.rx / segment) % (1 << 32))
-    put(156, "I", sum_of("data out", flow.tx / segment) % (1 << 32))
+    put(156, "I", (sum_of("data out", flow.tx / segment) + flow.flight) % (1 << 32))
     put(160, "Q", flow.tx)
     for at, _name, share in (
         (168, "busy", flow.busy), (176, "rwnd", flow.rwnd_limited),
         (184, "sndbuf", flow.sndbuf_limited),
     ):  # fmt: skip
-        put(at, "Q", round(share * 1e6 * (3 + host.moments[moment])))
+        put(at, "Q", round(share * 1e6 * (host.older + host.moments[moment])))
     put(192, "I", sum_of("delivered", flow.tx / flow.mss) % (1 << 32))
-    put(200, "Q", sum_of("acked", flow.tx))
+    put(200, "Q", sum_of("acked", flow.tx) + flow.flight * flow.mss)
     put(208, "Q", 0)
+    put(228, "I", flow.window)
     if flow.gaps or flow.behind:
         put(224, "I", 2 + (sum_of("gaps", flow.gaps) % (1 << 31) if flow.gaps else 0))
     return bytes(raw)

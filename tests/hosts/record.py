@@ -233,30 +233,7 @@ def vm_rss(name: str, comment: str, *, written: bool) -> Callable[[Path], None]:
     return make
 
 
-def demo_ends(out: Path) -> None:
-    """What `nettop --demo ends` plays: a small receive buffer there limits a flow over 20 ms.
-
-    The files that ship, rules/demo-ends.*, have the names web1 and web2 in place of `host`.
-    """
-    sys.path.insert(0, str(HERE.parent / "support"))
-    sys.path.insert(0, str(HERE.parent))
-    from live.limits.stage import SLOW, Stage
-
-    with Stage("demo") as stage:
-        stage.link(0.01)
-        stage.sysctl(stage.there, "net.ipv4.tcp_rmem", "4096 65536 262144")
-        stage.reader()
-        stage.writer(to=SLOW)
-        time.sleep(3)
-        far = f"ip netns exec {stage.there} unshare --uts sh -c 'hostname web2; exec \"$@\"' sh"
-        words = ["record", str(out / "demo-ends.host.gz"), "--seconds", "12", "--peer", far]
-        comment = "A backup over 20 ms to a host with a small receive buffer. Two namespaces."
-        nettop = stage.inside(stage.here, sys.executable, "-m", "nettop", *words)
-        subprocess.run([*nettop, "--comment", comment], check=True)
-
-
 HOSTS: dict[str, Callable[[Path], None]] = {
-    "demo-ends": demo_ends,
     "guest-idle": here_idle,
     "guest-transfer": guest_transfer,
     "guest-udp-loss": guest_udp_loss,

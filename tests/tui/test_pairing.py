@@ -121,7 +121,7 @@ def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
     } == {("rcvbuf", "there")}
     for peer in late[len(source.moments) // 2 : len(source.moments) - 2]:
         (flow,) = peer.joined
-        assert peer.hosts == ("web1", "web2")
+        assert peer.hosts == ("dtn1", "dtn2")
         assert any(one.rule == "receive-cap-below-bdp" for one in peer.findings)
         assert flow.losses is not None  # the sockets were read within milliseconds
         assert flow.losses.between[1] < 0.02 * flow.losses.sent
@@ -129,7 +129,7 @@ def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
 
 @pytest.mark.parametrize(
     ("name", "headline", "finding"),
-    [("ends", "Limited by the receive buffer, at web2", "receive-cap-below-bdp@"),
+    [("ends", "Limited by the receive buffer, at dtn2", "receive-cap-below-bdp@"),
      ("ring", "Limited by the receive ring", "rx-ring-overrun@")],
 )  # fmt: skip
 def test_the_first_picture_of_a_demo_has_an_answer(name: str, headline: str, finding: str) -> None:

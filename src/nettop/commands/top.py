@@ -2,7 +2,7 @@
 
 nettop                            this host; `nettop top` is the same
 nettop --demo                     a host that should receive 100 Gbit/s, generated
-nettop --demo ends                a transfer that was recorded at both ends
+nettop --demo ends                both ends of a transfer of 100 Gbit/s that is slow, generated
 nettop --host "ssh web1"          another host, where nothing is installed
 nettop --host "ssh web1" --install    the same; nettop is put there, so that changes work there
 nettop --host "ssh web1" --forget     remove what --install put there
