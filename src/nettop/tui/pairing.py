@@ -44,8 +44,10 @@ class Pairing:
         self.tell(Note(self.clock, "", time.time()))
 
     def restart(self) -> None:
-        """The recording is at its first moment, which gives no rates."""
-        self._both = BothEnds(self.near, self.far)
+        """The recording is at its first moment, which gives no rates; findings stay."""
+        before, self._both = self._both, BothEnds(self.near, self.far)
+        if before is not None:
+            self._both.observer.judge = before.observer.judge
         self._both.begin()
         self._last = self.far.index
 
