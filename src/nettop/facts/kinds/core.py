@@ -16,6 +16,8 @@ from ..kind import Kind
 from ..work import NOTHING, Doing
 
 RESTING: Final = 50.0  # percent idle above which a CPU could take over work
+FULL: Final = 5.0  # percent idle below which it has no time left
+OFTEN: Final = 100.0  # interrupts/s: a line with fewer brings little work
 
 
 @light
@@ -63,6 +65,10 @@ class Core:
     work: str | None = maybe("class of most of its work")
     work_share: float | None = maybe("share of that class in its busy time", "%")
     relief: str | None = maybe("what relieves it of that work")
+    line: str | None = maybe(
+        "busiest interrupt, where no NIC queue has its own and no time is idle"
+    )
+    device: str | None = maybe("device of that interrupt")
 
 
 KIND = Kind(
@@ -191,8 +197,21 @@ def build(
         of(duty.nics, ()), of(duty.queues, ()), of(duty.processes, ()), of(duty.ksoftirqd),
         *several(duty.clocks, _NO_CLOCK), of(duty.deep), _peers(spots, load),
         *several(duty.doing, NOTHING),
+        *zip(*(_line(frame, cpu) if cpu in load and load[cpu].idle < FULL
+               and cpu not in duty.queues else (None, None) for cpu in cpus), strict=True),
     )  # fmt: skip
     return tuple(map(_make, zip(*columns, strict=True)))
+
+
+def _line(frame: Frame, cpu: int) -> tuple[str | None, str | None]:
+    """The interrupt of a device that a CPU takes most often: its number, and its actions."""
+    rates = {
+        (entry.now.irq, entry.now.name or None): rate
+        for entry in frame.tables.get("interrupts", ())
+        if entry.now.irq.isdigit() and entry.per_s is not None
+        and (rate := entry.per_s.by_cpu.get(cpu, 0.0)) >= OFTEN
+    }  # fmt: skip
+    return max(rates, key=rates.__getitem__, default=(None, None))
 
 
 def of_namespace(cores: tuple[Core, ...], dropped: float | None) -> tuple[Core, ...]:

@@ -44,6 +44,7 @@ USED_UP: Final = 0.25  # of the periods in which a quota is used up: it limits
 WORKS: Final = (
     0.02  # of wall time that a thread runs, or wants to: one that is only parked does not
 )
+NEARLY_ALL: Final = 0.9  # of the packets that all cores take
 SMALL: Final = 1024  # bytes of a segment, on the mean: a call costs more than to copy so much
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 
@@ -118,8 +119,7 @@ def readings(look: Look) -> Iterator[Reading]:
             yield _thread(look, busiest, _held_up(look, known, busiest), beside)
         else:
             yield from _core_of_process(look)
-    nic = look.nic
-    cpu = look.flow.irq_cpu if look.flow is not None else nic.irq_top_cpu if nic else None
+    cpu = _taking(look)
     if look.over != "socket" and (not look.sends or look.over == "nic"):
         yield from _core(look, cpu)
         yield from _backlog(look)
@@ -320,6 +320,25 @@ def _keeps_up(look: Look, one: Thread) -> bool:
     if one.waited >= KEPT and not beside:
         return share(part >= DELAYED for part in unread) < OFTEN
     return max(unread) < (DELAYED if beside else BEHIND)
+
+
+def _taking(look: Look) -> int | None:
+    """The core that takes the packets: that of the interrupt, or to which it hands them (RPS).
+
+    Of a device whose interrupt is not known (USB), it is the core that takes nearly all packets of
+    the host.
+    """
+    nic = look.nic
+    cpu = look.flow.irq_cpu if look.flow is not None else nic.irq_top_cpu if nic else None
+    if nic is None or (not nic.rps and (cpu is not None or nic.kind != "nic")):
+        return cpu
+    taken = {core.cpu: core.processed or 0.0 for core in look.facts.cores}
+    given = {cpu for queue in look.facts.queues if queue.nic == nic.name
+             for cpu in (queue.rps_cpus if queue.direction == "rx" else ())}  # fmt: skip
+    most = max(given & taken.keys() or taken, key=taken.__getitem__, default=None)
+    if most is None or (not given and taken[most] <= NEARLY_ALL * sum(taken.values())):
+        return cpu
+    return most
 
 
 def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
