@@ -13,9 +13,8 @@ from hosts.demo_host import NIC, SECONDS
 
 from nettop.facts import Facts
 from nettop.frame.rates import Both, Frame
-from nettop.host.abreast import mark_of, other_end
 from nettop.host.played import Played
-from nettop.host.recording import Replay, load
+from nettop.host.recording import Replay, load, mark_of, other_end
 from nettop.sampling.both import BothSampler
 from nettop.sampling.sampler import Sampler
 from nettop.views.observer import Observer

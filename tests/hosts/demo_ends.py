@@ -43,8 +43,8 @@ from hosts.demo_host import (
     write,
 )
 
-from nettop.host.abreast import Mark
 from nettop.host.archive import written
+from nettop.host.recording import Mark
 
 HOSTS, FAST, SLOW = ("dtn1", "dtn2"), ("10.40.2.12", "10.60.7.21"), ("10.1.0.12", "10.2.0.21")
 OTHERS = (("10.1.0.31", "10.1.0.9"), ("10.2.0.31", "10.2.0.9"))  # a client of ssh, and a monitor

@@ -18,7 +18,11 @@ def at(second: float, packets: tuple[int, ...], rps: tuple[int, ...] = ()) -> Ta
         for n in range(4)
     ]
     taken = [softnet.Row(n, int(each * second), 0, 0) for n, each in enumerate(packets)]
-    more = {"cpu": cores, "softnet": taken, "queues": [queues.Row("eth0", "rx-0", rps_cpus=rps)]}
+    more: Tables = {
+        "cpu": cores,
+        "softnet": taken,
+        "queues": [queues.Row("eth0", "rx-0", rps_cpus=rps)],
+    }
     return moment(second, rates=RECEIVES, gauges=AWAY, ran=0.1, more=more)
 
 
