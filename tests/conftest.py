@@ -79,7 +79,9 @@ def _at_home() -> dict[str, str]:
         kept.setdefault(_PIP[0], str(_PIP[1]))
     folders = {"CONFIG": ".config", "STATE": ".local/state", "CACHE": ".cache", "DATA": ".data"}
     homes = {f"XDG_{n}_HOME": f"{_HOME}/{f}" for n, f in folders.items()} | {"HOME": _HOME}
-    return kept | homes | {"NETTOP_STATE": f"{_HOME}/changes"}  # not root's journal
+    # python3 is this one, and no script of a version manager that starts forty programs first
+    path = {"PATH": f"{sys.base_prefix}/bin:{kept.get('PATH', os.defpath)}"}
+    return kept | homes | path | {"NETTOP_STATE": f"{_HOME}/changes"}  # not root's journal
 
 
 _HERE = _at_home()

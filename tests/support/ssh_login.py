@@ -38,7 +38,8 @@ class Login:
         (folder / "config").write_text(
             f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nPidFile none\n"
             "Port 2222\nListenAddress 10.79.0.1\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n"
-            f"SetEnv PATH={folder}/bin:{os.environ['PATH']} NETTOP_STATE={folder}/state\n"
+            f"SetEnv HOME={folder} PATH={folder}/bin:{os.environ['PATH']} "
+            f"NETTOP_STATE={folder}/state\n"  # no file of the developer's home is read
         )
         self.client = [
             "ssh", "-p", "2222", "-i", str(folder / "user"), "-o", "StrictHostKeyChecking=no",
