@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import struct
+import subprocess
 import time
 from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 import veth
 from changes_netns import python, run
+from hang import until
 from trial_ends import Ends, ends, installed
 from warm import shared
 
@@ -31,14 +36,31 @@ def pair() -> Iterator[Ends]:
         yield both
 
 
-def listening(pair: Ends) -> set[tuple[str, int]]:
+@pytest.fixture(scope="module")
+def there(pair: Ends) -> Iterator[Path]:
+    """/proc/net of the far end, of a process that waits there."""
+    with subprocess.Popen([*pair.pair.far, "cat"], stdin=subprocess.PIPE) as waits:
+        net = Path(f"/proc/{waits.pid}/net")
+        until(lambda: OTHER in (net / "fib_trie").read_text())
+        yield net
+
+
+def listening(there: Path) -> set[tuple[str, int]]:
     """The addresses and ports at the far end that wait for connections or take datagrams."""
-    said = run(*pair.pair.far, "ss", "-Hltn") + run(*pair.pair.far, "ss", "-Huan")
-    places = [line.split()[3].rpartition(":") for line in said.splitlines()]
-    return {(address.strip("[]"), int(port)) for address, _, port in places}
+    found = set()
+    for name in ("tcp", "tcp6", "udp", "udp6"):
+        for row in (there / name).read_text().splitlines()[1:]:
+            _, local, _, state, *_ = row.split()
+            if name.startswith("udp") or state == "0A":  # TCP_LISTEN
+                address, _, port = local.partition(":")
+                words = [
+                    bytes.fromhex(address[at : at + 8])[::-1] for at in range(0, len(address), 8)
+                ]
+                found.add((str(ip_address(b"".join(words))), int(port, 16)))
+    return found
 
 
-def seen(pair: Ends, tool: str, *words: str) -> set[tuple[str, int]]:
+def seen(pair: Ends, there: Path, tool: str, *words: str) -> set[tuple[str, int]]:
     """Where something listened while a test ran; no other address may be reached there."""
     common = ("test", tool, *pair.peer, "--warmup", "0", "--no-keep", *words)
     with open(os.devnull, "r+b") as null:
@@ -46,7 +68,7 @@ def seen(pair: Ends, tool: str, *words: str) -> set[tuple[str, int]]:
         running = shared().start(common, streams, pair.environment, netns=pair.here)
     found: set[tuple[str, int]] = set()
     while (code := running.poll()) is None:
-        for place in listening(pair) - found:
+        for place in listening(there) - found:
             found.add(place)
             # or it has ended meanwhile: nobody listens there either
             assert python(pair.here, TRY, OTHER, str(place[1])) == "ConnectionRefusedError\n"
@@ -61,15 +83,17 @@ def seen(pair: Ends, tool: str, *words: str) -> set[tuple[str, int]]:
     ["bulk --rate 20M", "udp-latency --sizes 64", "udp-sweep --sizes 200", "iperf3 --rate 20M",
      "iperf --rate 20M", "iperf --udp --rate 20M", "sockperf"],
 )  # fmt: skip
-def test_servers_listen_on_the_address_of_the_test_only(pair: Ends, line: str, to: str) -> None:
+def test_servers_listen_on_the_address_of_the_test_only(
+    pair: Ends, there: Path, line: str, to: str
+) -> None:
     tool, *words = line.split()
     installed(tool)
     if tool == "sockperf" and ":" in to:
         pytest.skip("sockperf has no IPv6")
     for seconds in ("1", "3", "10", "60"):  # as long as it takes to see it listen
-        found = seen(pair, tool, *words, "--to", to, "--seconds", seconds)
+        found = seen(pair, there, tool, *words, "--to", to, "--seconds", seconds)
         assert {address for address, _ in found} <= {to}
         if found or tool == "bulk":  # whose port closes within some milliseconds
             break
     assert found or tool == "bulk"
-    assert listening(pair) == set()
+    assert listening(there) == set()
