@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from flow_tables import HOST, KEY, Tables, joined, lines, moving, socket, table_of, task
+from flow_tables import HOST, KEY, Tables, joined, moving, socket, table_of, task
 from folded import folded
 
 from nettop.collect import (
     addresses,
-    drvinfo,
     nicqueues,
     queues,
     routes,
@@ -20,7 +19,7 @@ from nettop.collect import (
     sockets_udp,
 )
 from nettop.facts.kinds import path
-from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, toeplitz
+from nettop.facts.toeplitz import Packet, key_bytes, queue_of
 from nettop.facts.wiring import Routes
 
 
@@ -45,15 +44,6 @@ def test_a_flow_knows_its_way() -> None:
     assert (flow.app_cpu, flow.distance, flow.far) == (0, "other node", True)
     assert flow.limit == "peer"
     assert "50%" in (flow.limit_why or "")
-
-
-def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged() -> None:
-    before, after = moving(bytes_acked=1000, bytes_received=0, total_retrans=0)
-    (flow,) = joined(before, after).flows
-    assert (flow.bulk, flow.limit) == (False, "none")
-    assert flow.limit_why == "moves little, and nothing waits"
-    (flow,) = joined(before).flows
-    assert (flow.limit, flow.limit_why) == (None, None)
 
 
 @folded(
@@ -96,31 +86,6 @@ def test_the_listener_with_a_full_accept_queue_is_named(
 
     host = joined(at(0), at(1)).host
     assert (host.full_listener, host.full_backlog) == (name, 10 if name else None)
-
-
-@folded(
-    ("had", "loss", "needless"),
-    [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
-)
-def test_what_the_peer_had_already_was_not_lost(
-    had: int | None, loss: float, needless: float | None
-) -> None:
-    """Segments out of order are sent again for nothing: 70 of 70,000 were sent again."""
-    start, end = moving(dsack_dups=had, reord_seen=5)
-    before = replace(start["sockets_tcp"][0], dsack_dups=0, reord_seen=0)
-    (flow,) = joined({**start, "sockets_tcp": [before]}, end).flows
-    assert flow.loss_ratio == pytest.approx(loss)
-    assert flow.needless == (None if needless is None else pytest.approx(needless))
-    assert (flow.retransmit_ratio, flow.reorderings_per_s) == (0.001, 5)
-
-
-def test_no_more_than_all_segments_are_lost_whatever_the_counters_say() -> None:
-    start, end = moving()
-    (now,) = end["sockets_tcp"]
-    again = replace(now, total_retrans=2 * now.segs_out)
-    facts = joined(start, {**end, "sockets_tcp": [again]})
-    (flow,) = facts.flows
-    assert (flow.retransmit_ratio, flow.loss_ratio) == (1.0, 1.0)
 
 
 def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
@@ -179,35 +144,8 @@ def test_an_unknown_queue_has_its_reason(change: Tables, why: str) -> None:
     assert flow.irq_cpu is None
 
 
-@pytest.mark.parametrize("transform", [None, "symmetric-xor", "symmetric-or-xor"])
-def test_a_transform_before_the_hash_is_part_of_the_computation(transform: str | None) -> None:
-    first, second = moving()
-    row = rss.Row("eth0", KEY, tuple(range(128)), "toeplitz", hash_tcp4="sdfn", transform=transform)
-    (flow,) = joined({**first, "rss": [row]}, {**second, "rss": [row]}).flows
-    packet = Packet(flow.remote, flow.local, flow.remote_port, flow.local_port)
-    data = hashed(packet, "sdfn", transform or "")
-    assert data is not None
-    assert flow.queue == f"rx-{toeplitz(key_bytes(KEY), data) % 128}"
-
-
 def queue_counts(first: int, second: int) -> list[nicqueues.Row]:
     return [nicqueues.Row("eth0", "rx-0", 0, first, 0), nicqueues.Row("eth0", "rx-1", 0, second, 0)]
-
-
-def test_queues_that_never_counted_a_packet_are_not_said_to_be_idle() -> None:
-    """A veth without XDP or NAPI moves gigabits and counts none of them by queue."""
-    first, second = moving()
-    for before, after, rate in (
-        ((0, 0), (0, 0), None),
-        ((9, 0), (9, 0), 0.0),
-        ((0, 0), (9, 0), 0.0),
-    ):
-        facts = joined(
-            {**first, "nicqueues": queue_counts(*before)},
-            {**second, "nicqueues": queue_counts(*after)},
-        )
-        rates = {q.name: q.packets_per_s for q in facts.queues if q.direction == "rx"}
-        assert rates == {"rx-0": rate, "rx-1": rate}
 
 
 @pytest.mark.parametrize("mine", [True, False])
@@ -234,26 +172,11 @@ def test_a_queue_that_its_counters_contradict_is_not_named(mine: bool) -> None:
         assert flow.irq_cpu is None
 
 
-def test_the_table_of_an_old_virtio_net_names_no_queue_before_it_is_borne_out() -> None:
-    first, second = moving()
-    driver: Tables = {"drvinfo": [drvinfo.Row("eth0", driver="virtio_net")]}
-    (flow,) = joined({**first, **driver}, {**second, **driver}).flows
-    assert flow.queue is None
-    assert "before Linux 6.12" in (flow.queue_why or "")
-
-
 def test_the_only_queue_is_the_queue() -> None:
     first, second = moving()
     one = {"queues": [queues.Row("eth0", "rx-0", ())], "rss": []}
     (flow,) = joined({**first, **one}, {**second, **one}).flows
     assert (flow.queue, flow.queue_why, flow.irq_cpu) == ("rx-0", "the only receive queue", 2)
-
-
-def test_an_interface_with_one_interrupt_cpu_serves_all() -> None:
-    first, second = moving()
-    change: Tables = {"rss": [], "interrupts": lines(50, 0)}
-    (flow,) = joined({**first, **change, "interrupts": lines(0, 0)}, {**second, **change}).flows
-    assert (flow.queue, flow.irq_cpu) == (None, 2)
 
 
 def test_routes() -> None:
@@ -298,15 +221,6 @@ def test_listening_sockets_are_no_flows() -> None:
     assert facts.nics[1].flows == 1
     assert joined({**HOST, "sockets_tcp": []}).nics[1].flows == 0
     assert joined(HOST).nics[1].flows is None
-
-
-def test_only_the_busiest_flows_are_shown_but_all_are_summed() -> None:
-    many = [socket(n, bytes_acked=0, bytes_received=0) for n in range(300)]
-    later = [socket(n, bytes_acked=n * 10_000, bytes_received=0) for n in range(300)]
-    facts = joined({**HOST, "sockets_tcp": many}, {**HOST, "sockets_tcp": later})
-    assert len(facts.flows) == 256
-    assert facts.flows[0].tx_per_s == 2_990_000
-    assert facts.host.tcp_flows == 300
 
 
 def test_udp_sockets_that_lose() -> None:

@@ -125,23 +125,6 @@ def guessed(frame: float, rtt: float | None, packets: float = 50_000.0) -> profi
     return profile.guess([nic], [flow], [])
 
 
-@folded(
-    ("frame", "rtt", "name"),
-    [
-        (1448, 0.0002, "bulk-lan"),
-        (1448, 0.030, "bulk-wan"),
-        (1448, 0.005, "server"),
-        (1448, None, "server"),
-        (120, 0.0001, "latency"),
-        (120, 0.020, "server"),
-        (600, 0.0001, "server"),
-    ],
-)
-def test_profiles(frame: float, rtt: float | None, name: str) -> None:
-    assert guessed(frame, rtt).name == name
-    assert guessed(frame, rtt).why
-
-
 def test_an_idle_host_is_not_judged() -> None:
     assert guessed(1448, 0.0002, packets=10).sure is False
     assert profile.guess([], [], []).sure is False

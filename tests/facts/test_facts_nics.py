@@ -18,7 +18,6 @@ from nettop.collect import (
     linkmodes,
     netclass,
     nicqueues,
-    nicstats,
     ntuple,
     pause,
     pci,
@@ -129,24 +128,6 @@ def test_rates_loads_and_losses() -> None:
     assert nic.mean_rx_bytes == 1514
     assert nic.mean_tx_bytes == 66
     assert nic.total.rx_packets == full
-
-
-def test_the_drivers_own_word_on_losses_wins() -> None:
-    still = {"links": [link("eth0", parent="0000:03:00.0")]}
-    facts = joined(
-        {
-            **still,
-            "link_stats": [stats("eth0")],
-            "nicstats": [nicstats.Row("eth0", "mlx5_core", 10)],
-        },
-        {
-            **still,
-            "link_stats": [stats("eth0", rx_missed_errors=7)],
-            "nicstats": [nicstats.Row("eth0", "mlx5_core", 60, phy_discards=None)],
-        },
-    )
-    assert nic_of(facts, "eth0").per_s.ring_drops == 50
-    assert nic_of(facts, "eth0").per_s.phy_discards is None
 
 
 def test_a_nominal_speed_is_no_speed() -> None:
@@ -348,13 +329,6 @@ def test_what_the_queues_lost_at_their_rings_is_known() -> None:
     more = [nicqueues.Row("eth0", "rx-0", 2, 2, 3), nicqueues.Row("eth0", "rx-1", 2, 2, 4)]
     nic = losses("virtio_net", "", first={"nicqueues": rows}, then={"nicqueues": more})
     assert (nic.per_s.ring_drops, nic.total.ring_drops, nic.link_only) == (7, 7, False)
-
-
-def test_a_driver_that_counts_its_losses_is_known_by_kind() -> None:
-    row = [nicstats.Row("eth0", "lan78xx", phy_discards=1)]
-    nic = losses("lan78xx", "", first={"nicstats": row}, then={"nicstats": row})
-    assert (nic.per_s.phy_discards, nic.per_s.ring_drops, nic.link_only) == (0, None, False)
-    assert losses(None, None).link_only  # nothing is known of it
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from nettop.collect import (
     linkmodes,
     nicstats,
     pci,
-    processes,
     qdiscs,
 )
 from nettop.facts.limits import Limit, Reading
@@ -75,18 +74,6 @@ def test_packets_that_stand_before_a_device_are_its_limit(kind: str) -> None:
     assert found.stage.capacity[0] <= (found.rate or 0.0) <= found.stage.capacity[1]
 
 
-@pytest.mark.parametrize(("kind", "rate"), [("fq", None), ("netem", None), ("htb", 1e9)])
-def test_packets_that_a_qdisc_holds_back_say_nothing_of_the_device(
-    kind: str, rate: float | None
-) -> None:
-    found = flow(limits(lambda s: standing(s, kind, rate=rate)))
-    assert found.stage.stage != "tx-ring"
-
-
-def test_an_empty_queue_says_nothing_of_the_device() -> None:
-    assert flow(limits(lambda s: standing(s, "fq_codel", 0))).stage.stage != "tx-ring"
-
-
 def past(second: float, port: int, seen: int) -> Tables:
     """An interface whose port receives `port` bytes a second; the kernel sees some of them."""
     counted = counters(
@@ -138,14 +125,6 @@ def test_a_thread_that_polls_the_interface_limits() -> None:
 def test_a_kernel_thread_that_carries_other_packets_does_not(name: str) -> None:
     found = flow(limits(kernel(name, 0.97)))
     assert found.stage.name != f"{name}[50]"
-
-
-def test_a_process_that_is_called_like_one_does_not() -> None:
-    def at(second: float) -> Tables:
-        row: processes.Row = task(50, "napi/eth0-12", 2, 0.97 * second)
-        return moment(second, more={"processes": [row]})
-
-    assert flow(limits(at)).stage.name != "napi/eth0-12[50]"
 
 
 def port(second: int, name: str, bus: str, **counts: int) -> dict[str, list[Any]]:

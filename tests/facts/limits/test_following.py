@@ -11,7 +11,7 @@ from flow_tables import Tables
 from golden_text import same
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
-from nettop.collect import classes, qdiscs
+from nettop.collect import qdiscs
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import following, independent
 from nettop.facts.limits.stages import declared
@@ -51,14 +51,6 @@ def test_a_computed_capacity_is_next_only_if_the_cpu_surely_carries_it(
     assert (found.next.stage if found.next is not None else None) == next_
 
 
-def test_the_capacity_of_a_thread_that_is_half_used() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.6)))
-    thread = step(found, "thread")
-    assert thread.capacity is not None
-    least, most = thread.capacity
-    assert least < G / 0.6 < most <= 2 * least
-
-
 def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
     """Once there is more to do the thread waits less for each byte."""
     found = flow(limits(lambda s: paced(s, ran=0.1, waited=0.45)))
@@ -69,80 +61,16 @@ def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
     assert thread.reach[1] > 4 * G
 
 
-def test_a_slow_flow_tells_that_the_cpu_carries_a_little_more() -> None:
-    """A reader that costs 0.5% at 3 Mb/s does not cost more for each byte at 60 Mb/s."""
-    slow = {"bytes_acked": 375_000}
-    paced_slowly = {"max_pacing_rate": 380_000}
-    found = flow(limits(lambda s: paced(
-        s, ran=0.005, rates=slow, gauges=paced_slowly, queue=shaper(s, 60e6, 0.051)
-    )))  # fmt: skip
-    assert found.next is not None
-    assert found.next.stage == "qdisc"
-
-
 def test_a_quota_counts_however_long_the_thread_waits_for_its_core() -> None:
     found = flow(limits(lambda s: paced(s, ran=0.12, waited=0.1, group="/pod", throttled=0.0)))
     assert found.next is not None
     assert found.next.stage == "thread"
 
 
-def test_interrupts_of_other_traffic_on_its_core_say_nothing_of_its_cost() -> None:
-    found = flow(limits(lambda s: paced(
-        s, ran=0.005, softirq=0.2, idle=(0.0, 1.0, 1.0, 1.0), queue=shaper(s, 9 * G, 0.11)
-    )))  # fmt: skip
-    assert found.next is not None
-    assert found.next.stage == "qdisc"
-
-
 def test_a_slow_flow_that_waits_for_its_core_is_far_from_what_the_cpu_carries() -> None:
     found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 2 * G, 0.5))))
     assert found.next is not None
     assert found.next.stage == "qdisc"
-
-
-def test_a_quota_bounds_a_thread_that_is_not_yet_throttled() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.15, group="/pod", throttled=0.0)))
-    thread = step(found, "thread")  # the quota of `moment` is 0.2 CPUs
-    assert thread.utilisation == pytest.approx(0.75)
-    assert found.next == thread
-    assert thread.capacity == pytest.approx((G / 0.75 / 1.15, G / 0.75 * 1.15 / (1 - 25 / 150)))
-
-
-def test_a_thread_that_only_asks_again_and_again_is_not_next() -> None:
-    """A full shaper makes a writer that does not sleep busy."""
-
-    def at(second: float) -> Tables:
-        return moment(second, ran=0.88, queue=shaper(second, 1.05 * G, 1.0, 90_000))
-
-    found = flow(limits(at))
-    assert found.stage.stage == "qdisc"
-    assert step(found, "thread").capacity is None
-    assert found.next is None
-
-
-def htb(second: float, leaf: float, parent: float, other: float = 0.0) -> list[classes.Row]:
-    """A leaf with these ceilings of it and its parent; another leaf of a branch of its own."""
-    sent, more = int(125e6 * second), int(other / 8 * second)
-    return [
-        classes.Row("eth0", "1:1", "root", False, parent, parent, 0, sent),
-        classes.Row("eth0", "1:10", "1:1", True, 1e8, leaf, 70_000, sent),
-        classes.Row("eth0", "1:2", "root", False, 1.3 * G, 1.3 * G, 0, more),
-        classes.Row("eth0", "1:20", "1:2", True, 1e8, 1.3 * G, 0, more),
-    ]
-
-
-def test_the_class_above_the_leaf_is_next_and_no_other_branch() -> None:
-    rows = {"ran": 0.005}
-    found = flow(limits(lambda s: moment(s, **rows, more={"classes": htb(s, G, 2 * G)})))  # type: ignore[arg-type]
-    assert found.stage.name == "htb class 1:10 of eth0"
-    assert found.next is not None
-    assert found.next.name == "htb class 1:1 of eth0"
-    assert not [one for one in found.ladder if "1:2" in one.name]
-
-
-def test_a_full_class_limits_though_its_leaf_may_carry_more() -> None:
-    found = flow(limits(lambda s: moment(s, more={"classes": htb(s, 5 * G, G)})))
-    assert found.stage.name == "htb class 1:1 of eth0"
 
 
 def test_a_receive_buffer_counts_by_the_round_trip_without_the_queue() -> None:

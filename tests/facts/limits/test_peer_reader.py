@@ -46,13 +46,6 @@ def test_what_is_no_late_reader(windows: tuple[int, ...], more: dict[str, Any]) 
     assert found.stage.stage != "peer", line(found)
 
 
-def test_a_reader_that_is_behind_does_not_limit_while_nothing_waits_here() -> None:
-    found = seen((27_000_000, 25_000_000), gauges={"unacked": 20})
-    assert found.stage.stage != "peer", line(found)
-    assert all(one.capacity is None for one in found.ladder if one.stage == "peer")
-    assert found.next is None or found.next.stage != "peer"
-
-
 def test_a_full_window_counts_with_the_time_in_which_it_was_closed() -> None:
     found = seen((900_000,), rates={"rwnd_limited": 450_000}, gauges={"unacked": 100})
     assert found.stage.stage != "peer", line(found)
@@ -119,23 +112,6 @@ def test_a_reader_for_which_the_writer_sleeps(
 
 LITTLE = {**AWAY, "recv_q": 90_000, "rmem_alloc": 110_000}
 MUCH = {**AWAY, "recv_q": 2_000_000, "rmem_alloc": 2_400_000}  # two fifths of the buffer
-
-
-@pytest.mark.parametrize(
-    ("behind", "stage"),
-    [((), "peer"), ((4,), "peer"), ((3, 4, 5), "application")],
-    ids=["never", "once", "repeatedly"],
-)
-def test_how_often_a_reader_must_be_behind(behind: tuple[int, ...], stage: str) -> None:
-    found = flow(
-        limits(
-            lambda second: moment(
-                second, rates=RECEIVES, gauges=MUCH if second in behind else LITTLE
-            ),
-            8,
-        )
-    )
-    assert found.stage.stage == stage, line(found)
 
 
 @pytest.mark.parametrize(

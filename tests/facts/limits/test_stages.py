@@ -10,8 +10,6 @@ from folded import folded
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
-from nettop.facts.limits import KINDS
-from nettop.facts.limits.stages import declared
 from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
@@ -179,23 +177,6 @@ def test_what_limits_a_receiver(case: dict[str, Any], stage: str, end: str) -> N
     assert (found.direction, found.stage.stage, found.stage.end) == ("rx", stage, end), line(found)
 
 
-def test_a_shaper_binds_when_packets_wait_before_it_and_its_rate_passes() -> None:
-    def full(second: float) -> Any:
-        return moment(second, queue=tbf(second, 1.05e9, 1.0, 90_000))
-
-    def spare(second: float) -> Any:
-        return moment(second, queue=tbf(second, 5e9, 0.2, 0))
-
-    found = flow(limits(full))
-    assert found.stage.stage == "qdisc"
-    assert found.stage.capacity is not None
-    assert found.stage.capacity[0] <= 1e9 <= found.stage.capacity[1]
-    idle = flow(limits(spare))
-    assert idle.stage.stage != "qdisc"
-    step = next(one for one in idle.ladder if one.stage == "qdisc")
-    assert step.capacity == pytest.approx((4.5e9, 5e9))
-
-
 def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
     """Packets always wait in it although half of its rate passes; without them it does not bind."""
     rate = flow(limits(moment)).rate or 0.0
@@ -212,13 +193,6 @@ def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
     assert hardly.stage.stage != "qdisc"
 
 
-def test_a_shaper_binds_though_the_writer_is_busy() -> None:
-    found = flow(
-        limits(lambda second: moment(second, ran=0.97, queue=tbf(second, 1.05e9, 1.0, 90_000)))
-    )
-    assert found.stage.stage == "qdisc"
-
-
 def test_the_leaf_of_htb_binds_by_its_ceiling() -> None:
     def at(second: float) -> Any:
         rows = [
@@ -229,15 +203,6 @@ def test_the_leaf_of_htb_binds_by_its_ceiling() -> None:
 
     found = flow(limits(at))
     assert (found.stage.stage, found.stage.name) == ("qdisc", "htb class 1:10 of eth0")
-
-
-def test_the_rate_that_fq_allows_a_flow_binds() -> None:
-    def at(second: float) -> Any:
-        return moment(
-            second, queue=qdiscs.Row("eth0", "root", "1:", "fq", True, 0, 0, flow_rate=1.04e9)
-        )
-
-    assert flow(limits(at)).stage.stage == "qdisc"
 
 
 def test_a_class_that_shares_a_full_one_is_not_served_late() -> None:
@@ -303,41 +268,9 @@ def test_a_quota_of_another_cgroup_does_not_limit_the_thread(group: str | None) 
     assert found.stage.stage != "thread"
 
 
-def test_a_ladder_has_intervals_and_what_comes_next() -> None:
-    def at(second: float) -> Any:
-        return moment(second, ran=0.94, queue=tbf(second, 3e9, 0.34, 0))
-
-    found = flow(limits(at))
-    assert found.stage.capacity is not None
-    assert found.next is not None
-    assert found.next.stage == "qdisc"
-    assert found.next.capacity == pytest.approx((2.7e9, 3e9), rel=0.02)
-    assert found.ladder[0] == found.stage
-    for step in found.ladder:
-        assert step.stage in declared()
-        assert step.kind in KINDS
-        assert step.because
-        assert step.utilisation is None or 0 <= step.utilisation <= 1
-        if step.capacity is not None:
-            assert 0 < step.capacity[0] <= step.capacity[1] <= 2 * step.capacity[0]
-
-
-def test_a_thread_that_is_far_from_full_has_no_capacity() -> None:
-    found = flow(limits(lambda second: moment(second, ran=0.3)))
-    step = next(one for one in found.ladder if one.stage == "thread")
-    assert step.utilisation == pytest.approx(0.3)
-    assert step.capacity is None
-
-
 def test_a_flow_that_moves_and_holds_nothing_is_not_judged() -> None:
     quiet = {"rates": {"bytes_acked": 100, "busy_time": 1000}, "gauges": {"notsent": 0}}
     assert not [one for one in limits(lambda s: moment(s, **quiet)) if one.over == "flow"]  # type: ignore[arg-type]
-
-
-def test_a_slow_flow_that_holds_data_is_judged() -> None:
-    slow = {"bytes_acked": 900, "total_retrans": 1, "segs_out": 3}
-    found = flow(limits(lambda s: moment(s, rates=slow)))
-    assert found.rate == pytest.approx(7200)
 
 
 @pytest.mark.parametrize(("idle", "stage"), [(0.0, "thread"), (0.5, "unknown")])
@@ -357,16 +290,6 @@ def test_pause_frames_bind_from_a_tenth_of_the_time(frames: int, binds: bool) ->
         return moment(second, more={"pause": [row]})
 
     assert (flow(limits(at)).stage.stage == "pause") is binds
-
-
-@pytest.mark.parametrize("stage", ["cwnd", "rwnd"])
-def test_a_window_that_grows_is_not_what_limits_next(stage: str) -> None:
-    queue = {"min_rtt": 4000, "rtt": 20_000}
-
-    found = flow(limits(lambda s: moment(s, gauges=queue, queue=tbf(s, 1.05e9, 1.0, 90_000))))
-    assert found.stage.stage == "qdisc"
-    assert next(one for one in found.ladder if one.stage == stage).capacity is None
-    assert found.next is None or found.next.stage != stage
 
 
 def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
