@@ -37,7 +37,7 @@ def qdisc(kind: str, options: bytes) -> Rates:
     """The rate limit of a qdisc as a whole, and that of each of its flows, in bit/s."""
     try:
         if kind == "tbf":
-            return _spec(options, parameters=1, wide=4), None
+            return _spec(options, wide=4), None
         if kind == "cake":
             return _bits(_values(options).get(2, b"")), None
         if kind == "netem":
@@ -57,7 +57,7 @@ def largest(kind: str, options: bytes) -> int | None:
     """
     try:
         if kind == "tbf":
-            rate, raw = _spec(options, parameters=1, wide=4), _values(options).get(1, b"")
+            rate, raw = _spec(options, wide=4), _values(options).get(1, b"")
             if rate and len(raw) >= _TBF.size:
                 return round(rate / 8 * float(_TBF.unpack_from(raw)[0]) * _TICK)
         if kind == "netem" and len(options) >= _NETEM_HEAD:
@@ -84,8 +84,8 @@ def room(kind: str, options: bytes) -> str:
 def htb(options: bytes) -> Rates:
     """The guaranteed rate and the ceiling of an HTB class, in bit/s."""
     try:
-        rate = _spec(options, parameters=1, wide=6)
-        return rate, _spec(options, parameters=1, wide=7, skip=_RATESPEC.size)
+        rate = _spec(options, wide=6)
+        return rate, _spec(options, wide=7, skip=_RATESPEC.size)
     except ValueError:
         return None, None
 
@@ -109,12 +109,12 @@ def _curve(raw: bytes) -> float | None:
     return 8.0 * rate if rate else None
 
 
-def _spec(options: bytes, *, parameters: int, wide: int, skip: int = 0) -> float | None:
-    """The 64-bit attribute `wide`, else the struct tc_ratespec at byte `skip` of `parameters`."""
+def _spec(options: bytes, *, wide: int, skip: int = 0) -> float | None:
+    """The 64-bit attribute `wide`, else the struct tc_ratespec at byte `skip` of the parameters."""
     values = _values(options)
     if wide in values:
         return _bits(values[wide])
-    raw = values.get(parameters, b"")
+    raw = values.get(1, b"")
     if len(raw) < skip + _RATESPEC.size:
         return None
     (rate,) = _RATESPEC.unpack_from(raw, skip)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import report
-from .figure import Figure, Report, Series, Table
-from .reading import Document, mapping
+from .figure import Document, Figure, Report, Series, Table, mapping
 
 NAMES = ("first", "second")
 

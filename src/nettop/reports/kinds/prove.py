@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from ...trials import statistics
 from ...trials.experiment import METRICS
-from .. import reading
-from ..figure import Figure, Point, Report, Series, Table
-from ..reading import (
+from .. import figure
+from ..figure import (
     Document,
+    Figure,
+    Point,
+    Report,
+    Series,
+    Table,
     conditions,
     headed,
     mapping,
@@ -120,4 +124,4 @@ def _notes(document: Document) -> list[str]:
 
 def _commands(document: Document, changes: list[Document]) -> tuple[str, ...]:
     wanted = [f"{change['setting']}={_text(change['after'])}" for change in changes]
-    return (reading.again_experiment(document, ["prove", *wanted]),) if wanted else ()
+    return (figure.again_experiment(document, ["prove", *wanted]),) if wanted else ()

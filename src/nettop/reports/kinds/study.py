@@ -10,9 +10,20 @@ from typing import Any, Final, cast
 
 from ...trials.report import condition, head, middle, named, sentences
 from ...trials.report import rows as cells
-from .. import reading
-from ..figure import Figure, Point, Report, Series, Table
-from ..reading import Document, mapping, number, rows, sequence, when
+from .. import figure
+from ..figure import (
+    Document,
+    Figure,
+    Point,
+    Report,
+    Series,
+    Table,
+    mapping,
+    number,
+    rows,
+    sequence,
+    when,
+)
 from . import test
 
 # "kernel, MTU 9000, 4 streams": the last part is a number with its unit, the rest names a curve
@@ -38,7 +49,7 @@ def report(document: Document) -> Report:
             Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
         notes=sentences(study["requires"], study["notes"]),
-        commands=(reading.again_study(document),),
+        commands=(figure.again_study(document),),
     )  # fmt: skip
 
 
