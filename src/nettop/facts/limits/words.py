@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from ...terms.dataclass import picked
 from . import Interval, Limit, Reading
 from .following import BINDS, bound
-from .prediction import Calibration, Prediction
 from .stages import declared, having
+
+if TYPE_CHECKING:
+    from .prediction import Calibration, Prediction
 
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 

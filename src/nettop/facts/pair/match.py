@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from ipaddress import IPv6Address, ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import whole
 from ..limits import Limit
 from . import Unmatched
+
+if TYPE_CHECKING:
+    from ...collect.sockets_tcp import Row as TcpRow
 
 Tuple4 = tuple[str, int, str, int]
 ALIKE: Final = 0.3  # of the rate, by which two ends of one flow may differ

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ....terms.modules import modules
-from .. import Reading
-from ..looks import Look
-from ..stage import Stage
+
+if TYPE_CHECKING:
+    from .. import Reading
+    from ..looks import Look
+    from ..stage import Stage
 
 
 class Family(Protocol):
