@@ -86,14 +86,14 @@ def test_a_test_in_this_host_or_a_short_one_reads_no_other_end(options: Options)
 
 def test_the_option_that_reads_no_other_end_is_stored_and_repeated() -> None:
     from nettop.commands import test
-    from nettop.reports import figure
+    from nettop.reports import reading
 
     parser = argparse.ArgumentParser()
     test.arguments(parser)
     args = parser.parse_args(["bulk", "--to", "10.0.0.2", "--peer", "ssh web2", "--no-ends"])
     assert test.options_of(args) == Options(to="10.0.0.2", peer="ssh web2", no_ends=True)
     stored = {"tool": "bulk", "options": {"to": "10.0.0.2", "no_ends": True}}
-    assert figure.again_trial(stored) == "nettop test bulk --to 10.0.0.2 --no-ends"
+    assert reading.again_trial(stored) == "nettop test bulk --to 10.0.0.2 --no-ends"
 
 
 def test_an_end_that_cannot_be_read_is_left_out() -> None:

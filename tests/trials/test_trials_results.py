@@ -11,7 +11,7 @@ import pytest
 from nettop import cli
 from nettop.changes import context
 from nettop.changes.context import Netns
-from nettop.reports import figure
+from nettop.reports import reading
 from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS
 from nettop.trials.lever import LeverError, Proved
@@ -273,7 +273,7 @@ def test_the_network_namespace_is_stored_where_the_test_runs_in_it(
 
 def test_the_repeated_command_enters_the_namespace() -> None:
     document = {"tool": "bulk", "options": {"to": "10.0.0.2", "netns": "tenant"}}
-    assert figure.again_trial(document) == "nettop test bulk --to 10.0.0.2 --netns tenant"
+    assert reading.again_trial(document) == "nettop test bulk --to 10.0.0.2 --netns tenant"
 
 
 @pytest.mark.parametrize(

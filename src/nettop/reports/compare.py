@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import report
-from .figure import Document, Figure, Report, Series, Table, mapping
+from .figure import Figure, Report, Series, Table
+from .reading import Document, mapping
 
 NAMES = ("first", "second")
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from ...trials import statistics
 from ...trials.experiment import METRICS
-from .. import figure
-from ..figure import (
+from .. import reading
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import (
     Document,
-    Figure,
-    Point,
-    Report,
-    Series,
-    Table,
     conditions,
     headed,
     mapping,
@@ -124,4 +120,4 @@ def _notes(document: Document) -> list[str]:
 
 def _commands(document: Document, changes: list[Document]) -> tuple[str, ...]:
     wanted = [f"{change['setting']}={_text(change['after'])}" for change in changes]
-    return (figure.again_experiment(document, ["prove", *wanted]),) if wanted else ()
+    return (reading.again_experiment(document, ["prove", *wanted]),) if wanted else ()

@@ -10,20 +10,9 @@ from typing import Any, Final, cast
 
 from ...trials.report import condition, head, middle, named, sentences
 from ...trials.report import rows as cells
-from .. import figure
-from ..figure import (
-    Document,
-    Figure,
-    Point,
-    Report,
-    Series,
-    Table,
-    mapping,
-    number,
-    rows,
-    sequence,
-    when,
-)
+from .. import reading
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import Document, mapping, number, rows, sequence, when
 from . import test
 
 # "kernel, MTU 9000, 4 streams": the last part is a number with its unit, the rest names a curve
@@ -49,7 +38,7 @@ def report(document: Document) -> Report:
             Table("Points", columns, table, frozenset(range(1, len(head(study, "")) - 1))),
         ),
         notes=sentences(study["requires"], study["notes"]),
-        commands=(figure.again_study(document),),
+        commands=(reading.again_study(document),),
     )  # fmt: skip
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 from itertools import chain
 
 from ...trials.prove import best
-from .. import figure
-from ..figure import (
+from .. import reading
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import (
     Document,
-    Figure,
-    Point,
-    Report,
-    Series,
-    Table,
     conditions,
     headed,
     number,
@@ -93,4 +89,4 @@ def _commands(document: Document, values: list[Document]) -> tuple[str, ...]:
             words += ["--and", more[0]]
         flag = "--and-value" if place else "--value"
         words += chain.from_iterable((flag, value) for value in dict.fromkeys(column))
-    return (figure.again_experiment(document, words),)
+    return (reading.again_experiment(document, words),)

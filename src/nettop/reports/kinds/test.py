@@ -6,22 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ...terms.units import many, scaled
-from .. import figure
-from ..figure import (
-    Document,
-    Figure,
-    Point,
-    Report,
-    Series,
-    Table,
-    mapping,
-    number,
-    pair,
-    rows,
-    sequence,
-    unit_of,
-    when,
-)
+from .. import reading
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import Document, mapping, number, pair, rows, sequence, unit_of, when
 
 MODES = ("user", "nice", "system", "irq", "softirq", "steal")  # busy time in percent of a core
 
@@ -37,7 +24,7 @@ def report(document: Document) -> Report:
         facts=tuple(_facts(document)),
         figures=tuple(figures(document)),
         tables=tuple(_tables(document, checks)),
-        commands=(figure.again_trial(document),),
+        commands=(reading.again_trial(document),),
     )
 
 

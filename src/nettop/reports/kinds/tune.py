@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from ...terms.units import many
 from ...trials.tune import NO_STEPS
-from .. import figure
-from ..figure import (
-    Document,
-    Figure,
-    Point,
-    Report,
-    Series,
-    Table,
-    conditions,
-    mapping,
-    number,
-    pair,
-    rows,
-    share,
-    span,
-)
+from .. import reading
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import Document, conditions, mapping, number, pair, rows, share, span
 
 
 def report(document: Document) -> Report:
@@ -48,7 +35,7 @@ def report(document: Document) -> Report:
         tables=(_table(steps),) if steps else (),
         notes=tuple(notes),
         commands=(
-            figure.again_experiment(document, ["tune", "--budget", f"{document['budget']:g}s"]),
+            reading.again_experiment(document, ["tune", "--budget", f"{document['budget']:g}s"]),
         ),
     )
 
