@@ -32,7 +32,7 @@ from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import moments, verdict
 from nettop.advice.language.expression import Expression
 from nettop.advice.language.functions.history import EARLIER
-from nettop.advice.language.vocabulary import path_of
+from nettop.advice.language.syntax import path_of
 from nettop.advice.rules.load import files, read
 from nettop.advice.rules.load import tests as own_tests
 from nettop.advice.rules.rule import Rule

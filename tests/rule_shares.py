@@ -17,7 +17,7 @@ from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import moments
 from nettop.advice.language.functions.history import terms
 from nettop.advice.language.moment import LOOK
-from nettop.advice.language.vocabulary import path_of
+from nettop.advice.language.syntax import path_of
 from nettop.advice.rules.load import tests as own_tests
 from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts

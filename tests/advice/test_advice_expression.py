@@ -16,7 +16,8 @@ from nettop.advice.language.expression import condition, parse
 from nettop.advice.language.functions.cpus import cpu_list
 from nettop.advice.language.functions.numbers import pow2
 from nettop.advice.language.native import value_of
-from nettop.advice.language.vocabulary import KEEP, ExpressionError, setting
+from nettop.advice.language.syntax import ExpressionError
+from nettop.advice.language.values import KEEP, setting
 from nettop.facts import Facts
 
 

@@ -15,8 +15,8 @@ from nettop.advice.language.evaluate import evaluate
 from nettop.advice.language.expression import parse
 from nettop.advice.language.moment import Moment, Scope
 from nettop.advice.language.native import value_of
+from nettop.advice.language.syntax import ExpressionError
 from nettop.advice.language.template import template
-from nettop.advice.language.vocabulary import ExpressionError
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts

@@ -13,8 +13,9 @@ from golden_text import same
 
 from nettop.advice.language import words
 from nettop.advice.language.expression import condition, parse
+from nettop.advice.language.syntax import ExpressionError, Limits
 from nettop.advice.language.template import shown, template
-from nettop.advice.language.vocabulary import ExpressionError, Limits, Value
+from nettop.advice.language.values import Value
 
 GOLDEN = Path(__file__).parents[1] / "golden/language"
 LIMITS: Limits = {"most": 3, "share": 0.25, "names": ("a", "b"), "one": 1}

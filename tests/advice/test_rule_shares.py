@@ -13,7 +13,7 @@ from sentences import no_fault
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
-from nettop.advice.language.vocabulary import path_of
+from nettop.advice.language.syntax import path_of
 from nettop.advice.language.words import Phraser
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule

@@ -16,7 +16,7 @@ from nettop.advice.judge import reason
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
 from nettop.advice.language.moment import Moment
-from nettop.advice.language.vocabulary import Read
+from nettop.advice.language.values import Read
 from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.config import rules_folder

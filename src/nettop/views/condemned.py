@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..advice.judge.judge import Judge
-from ..advice.language.vocabulary import literal
+from ..advice.language.syntax import literal
 from ..advice.rules.rule import Finding, Rule, place
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts

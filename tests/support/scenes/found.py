@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from nettop.advice.language.vocabulary import Value
+from nettop.advice.language.values import Value
 from nettop.advice.rules.rule import Evidence, Finding, Silent, Wanted
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.nic import Feature

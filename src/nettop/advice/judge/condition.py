@@ -13,7 +13,9 @@ from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.functions.history import COUNTED, EARLIER, key, terms
 from ..language.moment import LOOK, Moment, Scope
-from ..language.vocabulary import SWITCH, Read, literal, path_of
+from ..language.syntax import literal, path_of
+from ..language.values import Read
+from ..language.vocabulary import SWITCH
 from ..rules.rule import Rule
 
 Row: TypeAlias = tuple[object, ...]  # a fact and its parents, in the order of `PARENTS`

@@ -18,7 +18,8 @@ from ...facts.limits.prediction import Calibration
 from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.moment import Moment, Past, Scope
-from ..language.vocabulary import PARENTS, Read, Value, field_value
+from ..language.values import Read, Value, field_value
+from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
 from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered

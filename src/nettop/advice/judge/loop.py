@@ -21,7 +21,8 @@ from ...terms.dataclass import dataclass
 from ..language.expression import Expression
 from ..language.moment import Moment
 from ..language.native import ERRORS, Writer, compiled
-from ..language.vocabulary import PARENTS, Limit, NoCode
+from ..language.syntax import Limit, NoCode
+from ..language.vocabulary import PARENTS
 from .condition import Judged, Label, Row
 
 Hit: TypeAlias = tuple[int, Row]  # the place of a condition, and a row on which it is true

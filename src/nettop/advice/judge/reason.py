@@ -10,7 +10,7 @@ from ...facts.kinds.nic import Nic
 from ...terms.text import listed
 from ..language.evaluate import evaluate
 from ..language.moment import Moment, Scope
-from ..language.vocabulary import Evaluated, Read
+from ..language.values import Evaluated, Read
 from ..language.words import field_name, in_words, parts, value_text
 from .condition import Judged
 

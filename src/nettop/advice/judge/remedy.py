@@ -25,7 +25,7 @@ from ..language.functions.cpus import cpu_list
 from ..language.moment import Scope
 from ..language.native import value_of
 from ..language.tunable import CPUS, canonical, known, type_of
-from ..language.vocabulary import KEEP, Value, setting
+from ..language.values import KEEP, Value, setting
 from ..rules.rule import Fix, Rule, Wanted
 from .yielding import nics_of
 

@@ -16,21 +16,9 @@ from ...facts.kinds.core import Core
 from .expression import Expression
 from .functions import FUNCTIONS
 from .moment import Scope
-from .vocabulary import (
-    KEEP,
-    Evaluated,
-    Read,
-    Value,
-    Word,
-    called,
-    field_value,
-    find,
-    item,
-    literal,
-    names,
-    path_of,
-    reads_of,
-)
+from .syntax import called, literal, path_of
+from .values import KEEP, Evaluated, Read, Value, field_value, item, reads_of
+from .vocabulary import Word, find, names
 
 _COMPARE: Final[Mapping[type, Callable[..., bool]]] = {
     ast.Eq: operator.eq,

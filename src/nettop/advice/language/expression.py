@@ -17,24 +17,8 @@ from ...files import bounds
 from ...terms.dataclass import dataclass
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
-from .vocabulary import (
-    ANY,
-    FACT,
-    NUMBER,
-    RENAMED,
-    STAGES,
-    SWITCH,
-    TEXT,
-    TUPLE,
-    ExpressionError,
-    Limit,
-    Limits,
-    called,
-    find,
-    names,
-    path_of,
-    words,
-)
+from .syntax import ExpressionError, Limit, Limits, called, path_of
+from .vocabulary import ANY, FACT, NUMBER, RENAMED, STAGES, SWITCH, TEXT, TUPLE, find, names, words
 
 _NONE: Final[Limits] = {}
 LONGEST: Final = 2000  # characters; a rule is read by people

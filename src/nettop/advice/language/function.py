@@ -13,7 +13,8 @@ from typing import Protocol, TypeAlias
 
 from ...terms.dataclass import dataclass
 from .moment import Scope
-from .vocabulary import Evaluated, Value, Word
+from .values import Evaluated, Value
+from .vocabulary import Word
 
 Code: TypeAlias = tuple[list[str], str]  # guards that must hold, and Python code of the value
 

@@ -18,7 +18,8 @@ from ...facts.kinds.nic import Feature, Nic
 from ...facts.kinds.process import Process
 from ...facts.kinds.queue import Queue
 from ...terms.dataclass import dataclass
-from .vocabulary import Limits, Value, setting
+from .syntax import Limits
+from .values import Value, setting
 
 _IDLE: Final = 80.0  # percent idle: a core with less is busy
 _UNKNOWN: Final = float("-inf")  # a value that is not known, less than any other

@@ -25,21 +25,9 @@ from .function import Code
 from .functions import FUNCTIONS
 from .functions.history import COUNTED, EARLIER
 from .moment import Moment, Scope
-from .vocabulary import (
-    KEEP,
-    KINDS,
-    SWITCH,
-    Limit,
-    Limits,
-    NoCode,
-    Value,
-    called,
-    item,
-    literal,
-    names,
-    path_of,
-    words,
-)
+from .syntax import Limit, Limits, NoCode, called, literal, path_of
+from .values import KEEP, Value, item
+from .vocabulary import KINDS, SWITCH, names, words
 
 _OPERATORS: Final = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",

@@ -15,18 +15,9 @@ from .evaluate import evaluate
 from .expression import Expression, parse
 from .moment import Scope
 from .native import value_of
-from .vocabulary import (
-    KINDS,
-    LABELS,
-    NUMBER,
-    ExpressionError,
-    Limits,
-    Value,
-    called,
-    find,
-    names,
-    path_of,
-)
+from .syntax import ExpressionError, Limits, called, path_of
+from .values import Value
+from .vocabulary import KINDS, LABELS, NUMBER, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _CALLED: Final = {

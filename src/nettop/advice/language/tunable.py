@@ -12,7 +12,8 @@ from ...facts.kinds.nic import Nic
 from ...terms.dataclass import dataclass
 from .functions.cpus import cpu_list
 from .moment import Moment
-from .vocabulary import ANY, NUMBER, SWITCH, TEXT, Value
+from .values import Value
+from .vocabulary import ANY, NUMBER, SWITCH, TEXT
 
 CPUS: Final = "CPU list"  # a number or a list of numbers is made one
 _PARTS: Final = {"ring": "ring", "coalesce": "coalesce", "pause": "pause", "channels": "channels"}

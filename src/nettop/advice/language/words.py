@@ -14,20 +14,10 @@ from ...terms.text import listed
 from ...terms.units import AMOUNTS
 from .expression import Expression
 from .functions import FUNCTIONS
+from .syntax import Limit, Limits, called, literal, path_of
 from .template import shown, spoken
-from .vocabulary import (
-    KINDS,
-    NUMBER,
-    SWITCH,
-    Limit,
-    Limits,
-    Value,
-    Word,
-    called,
-    find,
-    literal,
-    path_of,
-)
+from .values import Value
+from .vocabulary import KINDS, NUMBER, SWITCH, Word, find
 
 _ASIDE: Final = re.compile(r"[:;(]|, e\.g\.|, itself |, as ")
 _NAMES: Final = {  # names of fields whose help text only lists the values

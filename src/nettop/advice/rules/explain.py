@@ -11,7 +11,7 @@ from ...facts.limits.stages import declared
 from ...facts.limits.words import doubted, predicted
 from ...terms.dataclass import picked
 from ...terms.text import safe, wrap
-from ..language.vocabulary import Limit, Limits
+from ..language.syntax import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
 from .rule import LINKS, Cite, Finding, Fix, References, Rule, citation, full
 

@@ -14,9 +14,10 @@ from ...facts.limits.stages import declared
 from ...files import bounds
 from ...terms.errors import nearest
 from ..language.expression import Expression, condition, parse
+from ..language.syntax import ExpressionError, Limit, Limits
 from ..language.template import Template, template
 from ..language.tunable import CPUS, type_of
-from ..language.vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE, ExpressionError, Limit, Limits
+from ..language.vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE
 from .rule import LINKS, Cite, Fix, Rule, Unless, Words
 from .severity import SEVERITIES
 from .written import RuleError, Table, Written, written

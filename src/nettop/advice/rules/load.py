@@ -17,7 +17,7 @@ from ...files.bounds import BOUNDS, exceeded, numbers
 from ...files.bounds import read as bounds_read
 from ...files.trust import UNTRUSTED, trusted
 from ...terms.errors import nearest
-from ..language.vocabulary import Limit, Limits
+from ..language.syntax import Limit, Limits
 from .file import build, threshold
 from .rule import Rule
 from .written import RuleError, Table, Written, without_tests, written

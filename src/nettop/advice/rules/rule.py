@@ -135,8 +135,9 @@ from typing import Final, TypeAlias, TypedDict
 from ...facts.limits.prediction import Prediction
 from ...terms.dataclass import dataclass
 from ..language.expression import Expression
+from ..language.syntax import Limits
 from ..language.template import Template
-from ..language.vocabulary import Limits, Value
+from ..language.values import Value
 
 LINKS: Final = (
     "nic", "veth", "bond", "bridge", "vlan", "tunnel", "loopback", "wireless", "other",

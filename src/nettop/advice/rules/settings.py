@@ -8,8 +8,8 @@ from ... import settings
 from ...collect import sysctls
 from ...terms.errors import nearest
 from ..language.expression import Expression
+from ..language.syntax import literal
 from ..language.template import Template
-from ..language.vocabulary import literal
 from .rule import Rule
 from .written import RuleError
 

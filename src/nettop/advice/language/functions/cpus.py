@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 from ....terms import cpulist
 from ....terms.text import listed
 from ..function import Function
-from ..vocabulary import ANY, NUMBER, TEXT, TUPLE, Value
+from ..values import Value
+from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
 
 Cpus: TypeAlias = "float | tuple[int, ...]"  # one CPU or several
 

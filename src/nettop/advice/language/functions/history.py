@@ -9,18 +9,9 @@ from typing import Final
 
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
 from ..moment import LOOK
-from ..vocabulary import (
-    NUMBER,
-    Evaluated,
-    ExpressionError,
-    called,
-    field_value,
-    find,
-    names,
-    path_of,
-    reads_of,
-    text_of,
-)
+from ..syntax import ExpressionError, called, path_of, text_of
+from ..values import Evaluated, field_value, reads_of
+from ..vocabulary import NUMBER, find, names
 
 EARLIER: Final = {"worst": 1.0, "increase": -1.0}
 """The functions of earlier values, each with the sign that makes the needed value the largest."""

@@ -7,7 +7,9 @@ from typing import Final
 
 from ....terms.text import listed
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck, Wording
-from ..vocabulary import ANY, SWITCH, TUPLE, Evaluated, ExpressionError, NoCode, called
+from ..syntax import ExpressionError, NoCode, called
+from ..values import Evaluated
+from ..vocabulary import ANY, SWITCH, TUPLE
 
 
 def _check_known(checker: TypeCheck, node: ast.Call) -> None:

@@ -7,18 +7,9 @@ from typing import Final
 
 from ....facts.kinds.nic import Feature, Nic
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
-from ..vocabulary import (
-    ANY,
-    FACT,
-    NUMBER,
-    SWITCH,
-    TEXT,
-    Evaluated,
-    ExpressionError,
-    Read,
-    called,
-    literal,
-)
+from ..syntax import ExpressionError, called, literal
+from ..values import Evaluated, Read
+from ..vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT
 
 
 def _check_offload(checker: TypeCheck, node: ast.Call) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..function import Function
-from ..vocabulary import ANY, TEXT, TUPLE, Value
+from ..values import Value
+from ..vocabulary import ANY, TEXT, TUPLE
 
 
 def triple(first: Value, second: Value, third: Value) -> tuple[Value, ...]:
