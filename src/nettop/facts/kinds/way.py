@@ -48,6 +48,7 @@ class WayFact:
     slow: bool = gauge("each failure takes seconds: no answer comes", default=False)
     sockets: int = gauge("sockets that wait for an answer", "sockets", default=0)
     share: float | None = maybe("of the attempts to reach it, those that failed", "ratio")
+    space: str = gauge("the other namespace whose connections these are", default="")
     explains: tuple[str, ...] = gauge("facts that this one explains", default=())
 
 
@@ -67,7 +68,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     answered = None if _of_one(step) else trouble.answered
     meant = _meant(trouble, step)
     return WayFact(
-        id=flow.name,
+        id=f"{flow.name} from {flow.origin}" if trouble.space else flow.name,
         what=trouble.calls[0],
         stops=bool(step.saw),
         decider=f"{step.saw}{marked}",
@@ -87,9 +88,10 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         ),
         sockets=trouble.sockets,
         share=None if answered is None else trouble.failed / (trouble.failed + answered),
+        space=trouble.space,
         explains=(
             *trouble.ids,
-            end(flow.to, flow.port),
+            *(() if trouble.space else (end(flow.to, flow.port),)),
             *(name for one in way.steps for name in (*one.neighbours, one.qdisc) if name),
         ),
     )
@@ -97,6 +99,8 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
 
 def _meant(trouble: Trouble, step: Step) -> bool:
     """Whether it may be wanted: a rule drops the packets, or a setting those of some."""
+    if trouble.meant is not None:
+        return trouble.meant
     some = trouble.answered is None
     if _of_one(step):
         return True

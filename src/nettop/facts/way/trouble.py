@@ -5,11 +5,12 @@ Their ways are walked. A few distinct destinations are enough: more fail for the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...collect import failed_calls
 from ...collect.drop_reasons import Row as DropReasonRow
@@ -21,12 +22,15 @@ from ...terms.units import many
 from .. import Facts
 from ..counters import grown
 from ..drop_causes import BACK, DISCARDED
-from ..flow_words import EVERYWHERE
+from ..elsewhere import names
+from ..flow_words import EVERYWHERE, owners
 from ..kinds.call import words
 from ..kinds.flow import Flow as Connection
+from ..kinds.metric import main_routes
 from ..peers import LED
 from . import questions
 from .flow import FILTERED, Flow, Host, Trouble, address
+from .inner import entrance, forwarded
 from .legs import unreplied
 from .lookup import REFUSED, Senders
 from .steps.listener import listeners, misses
@@ -39,6 +43,10 @@ CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
+
+
+_Place: TypeAlias = tuple[str, int, str]
+"""A destination, its port, and the interface by which what goes there comes; empty: of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,8 @@ class _Part:
     local: tuple[str, int] = "", 0  # address and port of a connection that is open
     bound: str = ""  # interface to which its socket is bound
     pid: int | None = None  # process of a failed call
+    arrives: str = ""  # interface of this namespace by which it comes from another one
+    space: str = ""  # that one
     user: int = 0  # who sends, where rules of policy routing look at it
     source: str = ""  # the address of the socket that waits, where they look at it
 
@@ -65,25 +75,30 @@ def troubles(frame: Frame, facts: Facts | None = None) -> tuple[Trouble, ...]:
 
     Without facts those of failed calls and of packets.
     """
-    found: dict[tuple[str, int], list[_Part]] = {}
+    found: dict[_Place, list[_Part]] = {}
     bound = {
         (row.remote.removeprefix("::ffff:"), row.remote_port): row.interface
         for row in frame.rows("sockets_tcp") if row.interface and row.state == "syn-sent"
     }  # fmt: skip
-    who = Senders.of(frame)
+    who, host = Senders.of(frame), Host.of(frame)
     for part in (*_calls(frame), *(() if facts is None else (*_attempts(facts), *_flows(facts)))):
         place = part.to, part.port
         told = replace(
             part, bound=bound.get(place, ""), user=who.user(place, part.pid),
             source=who.sources.get(place, ""),
         )  # fmt: skip
-        found.setdefault(place, []).append(told)
+        found.setdefault((*place, ""), []).append(told)
+    for part in _elsewhere(host, facts):
+        found.setdefault((part.to, part.port, part.arrives), []).append(part)
     _gather(found)
-    host = Host.of(frame)
-    every = [_trouble(*place, parts) for place, parts in found.items()] + list(_arrivals(host))
-    known = _most(every)
-    names = {one.flow.name for one in known}
-    return known + _most(one for one in _packets(host) if one.flow.name not in names)
+    every = [_trouble(to, port, parts) for (to, port, _), parts in found.items()]
+    known = _most(every + list(_arrivals(host)))
+    seen = {one.flow.name for one in known}
+    entered = {one.flow.arrives for one in known if one.space}
+    return (
+        *known, *_most(one for one in _packets(host) if one.flow.name not in seen),
+        *_most(one for one in forwarded(host) if one.flow.arrives not in entered),
+    )  # fmt: skip
 
 
 def _packets(host: Host) -> Iterator[Trouble]:
@@ -99,12 +114,12 @@ def _most(found: Iterable[Trouble]) -> tuple[Trouble, ...]:
     return tuple(sorted(failed, key=lambda one: (-one.failed, one.flow.name))[:MOST])
 
 
-def _gather(found: dict[tuple[str, int], list[_Part]]) -> None:
+def _gather(found: dict[_Place, list[_Part]]) -> None:
     """Join single failures of one process at many destinations: the first stands for all.
 
     So does what opens of the same process meanwhile, which tells the share of its failures.
     """
-    single: dict[str, list[tuple[str, int]]] = {}
+    single: dict[str, list[_Place]] = {}
     for place, parts in found.items():
         if len(parts) == 1 and parts[0].id and parts[0].events == 1:
             single.setdefault(parts[0].id, []).append(place)
@@ -219,6 +234,36 @@ def _flows(facts: Facts) -> Iterator[_Part]:
             yield _Part(*place, said, one.id, sockets=1, local=local)
 
 
+def _elsewhere(host: Host, facts: Facts | None) -> Iterator[_Part]:
+    """Connections of other namespaces without an answer, if they enter this one."""
+    frame = host.frame
+    every = frame.rows("netns_tcp")
+    stuck = {one.inode for one in (facts.flows if facts is not None and every else ())
+             if one.protocol == "tcp" and one.namespace is not None and _stuck(one)}  # fmt: skip
+    rows = [(row, " any more" * (row.inode in stuck)) for row in every if row.inode in stuck
+            or (row.state == "syn-sent" and (row.total_retrans or 0) >= RETRIES)]  # fmt: skip
+    if not rows:
+        return
+    networks, spaces, who = main_routes(frame), names(frame), owners(frame)
+    answered = Counter((row.namespace, row.remote, row.remote_port) for row in every
+                       if row.state == "established" and row.inode not in stuck)  # fmt: skip
+    for row, more in rows:
+        local, to = (one.removeprefix("::ffff:") for one in (row.local, row.remote))
+        link_local = address(to).version == 6 and address(to).is_link_local
+        arrives = "" if link_local else entrance(host, networks, local, row.namespace)
+        if arrives:
+            space = spaces.get(row.namespace, f"net:[{row.namespace}]")
+            whose = (
+                f"{who.get(row.inode, 'a process')} in {space} to {Flow(to, row.remote_port).name}"
+            )
+            place = row.namespace, row.remote, row.remote_port
+            yield _Part(
+                to, row.remote_port, f"the connection of {whose} gets no answer{more}",
+                sockets=1, answered=answered.pop(place, 0), arrives=arrives, space=space,
+                local=(local, row.local_port if more else 0), source=local,
+            )  # fmt: skip
+
+
 def _stuck(flow: Connection) -> bool:
     """Whether segments, or probes, have no answer.
 
@@ -251,11 +296,12 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
         flow = replace(flow, origin=origin, source_port=source_port)
     elif parts[0].bound:
         flow = replace(flow, leaves=parts[0].bound)
-    flow = replace(flow, user=parts[0].user, origin=flow.origin or parts[0].source)
+    flow = replace(flow, user=parts[0].user, origin=flow.origin or parts[0].source,
+                   arrives=parts[0].arrives)  # fmt: skip
     return Trouble(
         flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
-        sum(part.answered for part in parts if part.user == flow.user),
+        sum(part.answered for part in parts if part.user == flow.user), space=parts[0].space,
     )  # fmt: skip
 
 

@@ -140,7 +140,7 @@ def _accepts(leg: Leg, chain: HookRow, left: str) -> str:
         return accepting(chain, protocol, leg.flow.port, to=False)
     if leg.back:
         return accepting(chain, state="established,related")
-    return accepting(chain, protocol, port)
+    return accepting(chain, protocol, port, arrives=leg.question.arrives if not port else "")
 
 
 def _told(

@@ -1,0 +1,140 @@
+"""What comes from other namespaces through this one: unanswered connections, and policies."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from way_tables import SOUND, frame, link, listener, route, switches
+
+from nettop.collect import addresses, netns_links, routes, snmp
+from nettop.collect.link_stats import Row as Counters
+from nettop.collect.namespaces import Row as Space
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nftables import Row as Policy
+from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.way.trouble import asked
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
+
+SEEN: Any = SimpleNamespace(more={}, flows=())
+LINKS = [*SOUND["links"], link("br0", 4, kind="bridge"),
+         link("v0", 5, master="br0", slave_kind="bridge", peer=2, port_state="forwarding"),
+         link("tun0", 6, kind="vxlan", type=1)]  # fmt: skip
+ROUTES = [
+    routes.Row("172.17.0.0/16", "br0", 0, 254),
+    routes.Row("10.9.1.0/24", "tun0", 0, 254, gateway="10.9.1.0"),
+    routes.Row("0.0.0.0/0", "a0", 0, 254, gateway="10.0.0.254"),
+]
+FIB = [*SOUND["fib"], route("172.17.0.0/16", "br0", source="172.17.0.1"),
+       route("10.9.1.0/24", "tun0", "10.9.1.0"),
+       route("172.17.0.1/32", "br0", table=255, kind="local")]  # fmt: skip
+OWN = [*SOUND["addresses"], addresses.Row("br0", "172.17.0.1", 16, 4, "global")]
+ON = [switches(name, 1) for name in ("all", "a0", "b0", "br0", "tun0")]
+FORWARD = Hook("ip", "filter", "FORWARD", "forward", 0, "filter", drops=True)
+
+
+def waits(local: str = "172.17.0.2", **more: Any) -> Any:
+    usual = {"namespace": 7, "remote": "192.0.2.7", "remote_port": 443, "state": "syn-sent",
+             "total_retrans": 3, "inode": 71}  # fmt: skip
+    return listener(local, 40000, **{**usual, **more})
+
+
+def seen(*sockets: Any, **tables: Any) -> Frame:
+    usual = {"links": LINKS, "routes": ROUTES, "fib": FIB, "addresses": OWN, "netns_tcp": sockets,
+             "namespaces": [Space(7, "web", 3, 1)], "interface_sysctls": ON,
+             "netns_links": [end(2, 5)]}  # fmt: skip
+    return frame(**{**usual, **tables})
+
+
+def end(index: int, peer: int | None) -> netns_links.Row:
+    return netns_links.Row(7, "eth0", index, 0, 0, 0, 0, 0, 0, 0, 0, peer)
+
+
+def facts(*sockets: Any, **tables: Any) -> list[WayFact]:
+    return list(build(seen(*sockets, **tables), SEEN))
+
+
+def test_the_way_of_what_a_container_sends_is_walked_here() -> None:
+    (one,) = facts(waits(), interface_sysctls=[switches("all"), switches("br0")])
+    assert one.decider == "this host does not forward ipv4 packets from br0"
+    assert one.what == "the connection of a process in web to 192.0.2.7:443 gets no answer"
+    assert (one.id, one.space, one.share) == ("192.0.2.7:443 from 172.17.0.2", "web", 1.0)
+    assert one.asks == "192.0.2.7:443 --from 172.17.0.2%br0"
+
+
+def test_where_nothing_stops_it_what_was_passed_is_known() -> None:
+    (one,) = facts(waits(), waits(state="established", total_retrans=0))
+    assert (one.stops, one.share) == (False, 0.5)
+    assert "route 0.0.0.0/0 via 10.0.0.254 dev a0" in one.passed
+
+
+@pytest.mark.parametrize(
+    ("socket", "tables"),
+    [
+        (waits(total_retrans=1), {}),  # one may be lost by chance
+        (waits("10.0.0.9"), {}),  # no veth on that interface: another host of that name
+        (waits("172.17.0.1"), {}),  # the address of this host
+        (waits("198.51.100.9"), {}),  # behind a gateway
+        (waits(), {"netns_links": [end(2, 9)]}),  # of a namespace inside another one
+    ],
+)
+def test_what_does_not_enter_here_is_not_walked(socket: Any, tables: dict[str, Any]) -> None:
+    assert facts(socket, **tables) == []
+    assert asked(seen(socket, **tables), SEEN) == ()
+
+
+def test_a_connection_that_gets_no_answer_any_more_is_one() -> None:
+    open_ = waits(state="established", total_retrans=0)
+    stuck: Any = SimpleNamespace(
+        more={}, flows=[SimpleNamespace(protocol="tcp", namespace="web", inode=71, window=65535,
+                                        mss=1448, lost=1, send_q=1, tx_per_s=0.0, probes=0,
+                                        backoff=3)])  # fmt: skip
+    (one,) = build(seen(open_), stuck)
+    assert one.what.endswith("gets no answer any more")
+    assert (one.stops, one.asks) == (False, "192.0.2.7:443")
+
+
+def counted(rate: int = 1, **tables: Any) -> list[WayFact]:
+    """The policy of FORWARD drops packets, and so many a second are for other hosts."""
+    taken = seen(nft_hooks=[FORWARD], **tables)
+    policy = [Policy("ip", "filter", "FORWARD", "policy", "forward", packets=at)
+              for at in (1000 + 10 * rate, 1000)]  # fmt: skip
+    moved = entries(policy[:1], entries(policy[1:], (), 1.0), 10.0)
+    return list(build(Frame(0.0, 10.0, {**taken.tables, "nftables": moved}, taken.missing), SEEN))
+
+
+def test_a_policy_that_drops_what_other_nodes_send_is_told() -> None:
+    found = {one.id: one for one in counted()}
+    inwards, outwards = found["172.17.0.2"], found["192.0.2.1"]
+    assert inwards.decider.startswith("the policy of chain FORWARD")
+    assert inwards.change == 'nft add rule ip filter FORWARD iifname "tun0" accept'
+    assert (inwards.meant, outwards.meant) == (False, True)
+    assert counted(0) == []
+
+
+def test_a_router_without_namespaces_drops_on_purpose() -> None:
+    assert counted(links=LINKS[:3]) == []
+
+
+def foreign(rate: int, received: int) -> list[WayFact]:
+    off = [switches("all"), switches("br0")]
+    taken = seen(interface_sysctls=off)
+    none: dict[str, Any] = dict.fromkeys(snmp.Row.__dataclass_fields__)
+    rows = [snmp.Row(**{**none, "ip_foreign": at}) for at in (100 + 10 * rate, 100)]
+    zero: dict[str, Any] = dict.fromkeys(Counters.__dataclass_fields__, 0)
+    links = [Counters(**{**zero, "interface": "br0", "index": 4, "rx_packets": at})
+             for at in (100 + 10 * received, 100)]  # fmt: skip
+    moved: dict[str, Any] = {"snmp": entries(rows[:1], entries(rows[1:], (), 1.0), 10.0),
+             "link_stats": entries(links[:1], entries(links[1:], (), 1.0), 10.0)}  # fmt: skip
+    return list(build(Frame(0.0, 10.0, {**taken.tables, **moved}, taken.missing), SEEN))
+
+
+def test_packets_for_others_of_a_bridge_from_which_nothing_is_forwarded() -> None:
+    (one,) = foreign(3, 6)
+    assert one.decider == "this host does not forward ipv4 packets from br0"
+    assert one.what == "3 pps arrive for other hosts"
+    assert not one.meant
+    assert foreign(0, 6) == []
+    assert foreign(6, 3) == []  # others send them
