@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from way_tables import SOUND, frame, link, listener, route, switches
 
-from nettop.collect import addresses, netns_links, routes, snmp
+from nettop.collect import addresses, netns_links, routes, snmp, sysctls
 from nettop.collect.link_stats import Row as Counters
 from nettop.collect.namespaces import Row as Space
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nftables import Row as Policy
+from nettop.collect.socket_owners import Row as Owner
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way.trouble import asked
 from nettop.frame.pairs import entries
@@ -94,6 +96,52 @@ def test_a_connection_that_gets_no_answer_any_more_is_one() -> None:
     (one,) = build(seen(open_), stuck)
     assert one.what.endswith("gets no answer any more")
     assert (one.stops, one.asks) == (False, "192.0.2.7:443")
+
+
+CALLS = sysctls.Row("net.bridge.bridge-nf-call-iptables", "0")
+
+
+def test_a_published_port_whose_client_is_on_the_same_bridge_is_a_doubt() -> None:
+    asks = waits(remote="10.0.0.1", remote_port=80)
+    (one,) = facts(asks, sysctls=[CALLS], socket_owners=[Owner(70, 7, "docker-proxy")])
+    assert one.decider.startswith("10.0.0.1:80 is a published port (docker-proxy[7])")
+    assert one.change == "nettop set sysctl.net.bridge.bridge-nf-call-iptables 1"
+    assert [one.stops for one in facts(asks, sysctls=[CALLS])] == [False]
+    on = sysctls.Row(CALLS.name, "1")
+    assert not facts(asks, sysctls=[on], socket_owners=[Owner(70, 7, "docker-proxy")])[0].stops
+
+
+TWICE = [*FIB, route("0.0.0.0/0", "a0", "10.0.0.254", metric=100, source="10.0.0.9")]
+SECOND = addresses.Row("a0", "10.0.0.9", 24, 4, "global")
+
+
+def test_an_interface_that_is_configured_twice_is_a_doubt() -> None:
+    (one,) = facts(waits(), fib=TWICE, addresses=[*OWN, SECOND])
+    assert one.decider.startswith("a0 is configured twice, as by a file and by DHCP: it has 10.0.0")
+    assert "ip addr del 10.0.0.9/24 dev a0" in one.change
+    assert not facts(waits(), addresses=[*OWN, SECOND])[0].stops  # it moves between hosts
+    assert not facts(waits(), fib=TWICE)[0].stops
+
+
+@pytest.mark.parametrize(("mode", "stops"), [(0, False), (1, True)])
+def test_two_ports_in_one_network_lose_answers_at_a_strict_filter(mode: int, stops: bool) -> None:
+    two = [*FIB, route("0.0.0.0/0", "b0", "10.0.0.254", metric=600)]
+    own = [*OWN, addresses.Row("b0", "10.0.0.9", 24, 4, "global")]
+    on = [switches(name, 1, mode) for name in ("all", "a0", "b0", "br0")]
+    ways = facts(waits(), fib=two, addresses=own, interface_sysctls=on)
+    assert [one.place == "twice" for one in ways] == [stops]
+
+
+def test_a_bridge_that_takes_the_address_of_another_port_is_a_doubt() -> None:
+    lent = [replace(one, address="02:00:00:00:00:0" + "31"[one.interface == "a0"]) for one in LINKS]
+    same = seen(waits(), links=lent)
+    assert [one.stops for one in build(same, SEEN)] == [False]
+    before = [replace(one, address="02:00:00:00:00:04") for one in lent]
+    moved = entries(lent, entries(before, (), 1.0), 1.0)
+    (one,) = build(Frame(0.0, 1.0, {**same.tables, "links": moved}, same.missing), SEEN)
+    assert one.decider.startswith(
+        "the hardware address of br0 changed from 02:00:00:00:00:04 to 02:00:00:00:00:03"
+    )
 
 
 def counted(rate: int = 1, **tables: Any) -> list[WayFact]:

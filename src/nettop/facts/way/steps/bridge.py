@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....collect.links import Row as LinkRow
+from ...flow_words import owners
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
-from ..legs import BRIDGED, OUT, Leg
+from ..legs import BRIDGED, IN, OUT, Leg
 from .device import elsewhere
+from .listener import listeners
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"
+_FORWARDER: Final = "docker-proxy"  # program that forwards what comes to published ports
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -28,6 +31,7 @@ def look(leg: Leg) -> Iterator[Step]:
             continue
         if link.kind == "bridge" and link.up:
             yield from _bridge(leg, link.interface)
+            yield from _published(leg, link.interface)
         if link.slave_kind == "bridge":
             yield Step(
                 "bridge", STOPS, f"{link.interface} is a port of the bridge {link.master}: what it "
@@ -35,6 +39,29 @@ def look(leg: Leg) -> Iterator[Step]:
                 f"bridge link show dev {link.interface}",
                 f"move the addresses and routes of {link.interface} to {link.master}",
             )  # fmt: skip
+
+
+def _published(leg: Leg, bridge: str) -> Iterator[Step]:
+    """A published port, whose client is on the bridge of the containers: a program forwards it too.
+
+    What rules translate for such a client is answered within the bridge, unless br_netfilter hands
+    its frames to them.
+    """
+    flow, host = leg.flow, leg.host
+    calls = f"net.bridge.bridge-nf-call-ip{'6' * (':' in flow.to)}tables"
+    off = any((one.name, one.value) == (calls, "0") for one in host.frame.rows("sysctls"))
+    if leg.role != IN or leg.back or not off or leg.question.arrives != bridge:
+        return
+    who = owners(host.frame)
+    named = (who.get(one.inode, "") for one in listeners(host, flow.protocol, flow.port))
+    by = next((one for one in named if one.partition("[")[0] == _FORWARDER), "")
+    if by:
+        yield Step(
+            "bridged", SUSPECT, f"{flow.name} is a published port ({by}), its client is on "
+            f"{bridge}, and {calls} is 0: what a rule translates for it may be answered within "
+            f"{bridge}, from another address, which the client ignores", f"sysctl {calls}",
+            f"nettop set sysctl.{calls} 1",
+        )  # fmt: skip
 
 
 def _within(leg: Leg, bridge: str) -> Iterator[Step]:
@@ -126,3 +153,27 @@ def _bridge(leg: Leg, name: str) -> Iterator[Step]:
                    f"forward: {names}", f"bridge fdb show br {name}")  # fmt: skip
     else:
         yield Step("bridge", PASSES, f"the ports of the bridge {name} forward", show)
+    if leg.question.arrives == name:
+        yield from _changing(leg, name, every)
+
+
+def _changing(leg: Leg, name: str, ports: list[LinkRow]) -> Iterator[Step]:
+    """The hardware address of a bridge: the lowest of its ports (br_stp_recalculate_bridge_id()).
+
+    It changes as ports come and go, and who knows the old one sends frames to nobody meanwhile.
+    """
+    bridge = leg.host.links[name]
+    lent = next((one.interface for one in ports if one.address == bridge.address), "")
+    if not lent or not all(one.kind == "veth" for one in ports):
+        return
+    past = next(one.past for one in leg.host.frame.tables["links"] if one.now is bridge)
+    changed = past is not None and past.address != bridge.address
+    saw = f"{name} has the hardware address of its port {lent}, and another one when ports change"
+    if past is not None and changed:
+        saw = f"the hardware address of {name} changed from {past.address} to {bridge.address}, "
+        saw += f"that of its port {lent}: hosts behind it may send to the old one until they ask"
+    yield Step(
+        "bridge", SUSPECT if changed else HIDDEN, saw if changed else "whether the hosts behind "
+        f"{name} know its hardware address: {saw}", f"ip -br link show {name}; bridge link",
+        f"ip link set {name} address {bridge.address}, which keeps it",
+    )  # fmt: skip
