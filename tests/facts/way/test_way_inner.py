@@ -66,6 +66,13 @@ def test_the_way_of_what_a_container_sends_is_walked_here() -> None:
     assert one.asks == "192.0.2.7:443 --from 172.17.0.2%br0"
 
 
+def test_what_one_thing_stops_is_told_once() -> None:
+    two = waits(), waits(remote="192.0.2.8"), waits("172.17.0.3")
+    (one,) = facts(*two, interface_sysctls=[switches("all"), switches("br0")])
+    assert one.sockets == 2
+    assert len(facts(*two)) == 2
+
+
 def test_where_nothing_stops_it_what_was_passed_is_known() -> None:
     (one,) = facts(waits(), waits(state="established", total_retrans=0))
     assert (one.stops, one.share) == (False, 0.5)
@@ -90,12 +97,12 @@ def test_what_does_not_enter_here_is_not_walked(socket: Any, tables: dict[str, A
 def test_a_connection_that_gets_no_answer_any_more_is_one() -> None:
     open_ = waits(state="established", total_retrans=0)
     stuck: Any = SimpleNamespace(
-        more={}, flows=[SimpleNamespace(protocol="tcp", namespace="web", inode=71, window=65535,
-                                        mss=1448, lost=1, send_q=1, tx_per_s=0.0, probes=0,
-                                        backoff=3)])  # fmt: skip
+        more={}, flows=[SimpleNamespace(protocol="tcp", namespace="web", inode=71, id="f",
+                                        window=65535, mss=1448, lost=1, send_q=1, tx_per_s=0.0,
+                                        probes=0, backoff=3)])  # fmt: skip
     (one,) = build(seen(open_), stuck)
     assert one.what.endswith("gets no answer any more")
-    assert (one.stops, one.asks) == (False, "192.0.2.7:443")
+    assert (one.stops, one.asks, one.explains[0]) == (False, "192.0.2.7:443", "f")
 
 
 CALLS = sysctls.Row("net.bridge.bridge-nf-call-iptables", "0")
@@ -145,8 +152,8 @@ def test_a_bridge_that_takes_the_address_of_another_port_is_a_doubt() -> None:
 
 
 def counted(rate: int = 1, **tables: Any) -> list[WayFact]:
-    """The policy of FORWARD drops packets, and so many a second are for other hosts."""
-    taken = seen(nft_hooks=[FORWARD], **tables)
+    """The policy of FORWARD drops so many packets a second."""
+    taken = seen(**{"nft_hooks": [FORWARD], **tables})
     policy = [Policy("ip", "filter", "FORWARD", "policy", "forward", packets=at)
               for at in (1000 + 10 * rate, 1000)]  # fmt: skip
     moved = entries(policy[:1], entries(policy[1:], (), 1.0), 10.0)
@@ -160,6 +167,10 @@ def test_a_policy_that_drops_what_other_nodes_send_is_told() -> None:
     assert inwards.change == 'nft add rule ip filter FORWARD iifname "tun0" accept'
     assert (inwards.meant, outwards.meant) == (False, True)
     assert counted(0) == []
+    other = replace(FORWARD, chain="other")
+    accepts = replace(FORWARD, drops=False)
+    ways = counted(nft_hooks=[accepts, other])  # that policy drops it, and its counter is at rest
+    assert [one.stops for one in ways] == [False, False]
 
 
 def test_a_router_without_namespaces_drops_on_purpose() -> None:

@@ -53,10 +53,18 @@ class WayFact:
 
 
 def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
-    """One fact for each destination in trouble whose way was read."""
+    """One fact for each destination in trouble whose way was read.
+
+    Of connections of other namespaces that one thing stops, one stands for all.
+    """
     if "ways" not in frame.tables:
         return ()
-    return tuple(_fact(one, frame) for one in troubles(frame, facts))
+    found: dict[str, WayFact] = {}
+    for number, one in enumerate(troubles(frame, facts)):
+        made = _fact(one, frame)
+        alike = made.stops and bool(one.space)
+        found.setdefault(f"{made.nic} {made.decider}" if alike else str(number), made)
+    return tuple(found.values())
 
 
 def _fact(trouble: Trouble, frame: Frame) -> WayFact:
@@ -122,7 +130,8 @@ def _decider(trouble: Trouble, way: Way) -> Step | None:
     step = way.decider
     if trouble.places:
         found = (one for one in way.steps if one.outcome in (STOPS, SUSPECT))
-        return next((one for one in found if one.place in trouble.places), None)
+        at = (one for one in found if one.place in trouble.places)
+        return next((one for one in at if trouble.by in one.saw), None)
     if not trouble.sockets and all(one in HEARD for one in trouble.errors):
         return step if step is not None and step.place in REFUSES else None
     if ":" not in way.flow.to and not trouble.sockets and {*trouble.errors} == {NO_PORT}:

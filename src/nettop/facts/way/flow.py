@@ -64,6 +64,7 @@ class Trouble:
     packets: int = 0  # that arrive in vain
     per_s: float | None = None  # the rate of these packets
     places: tuple[str, ...] = ()  # where alone it can be decided; empty: anywhere
+    by: str = ""  # words of what alone can decide it
     space: str = ""  # the other namespace whose connections these are
     meant: bool | None = None  # whether what stops it may be wanted; None: by what it is
 

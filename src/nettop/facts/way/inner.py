@@ -16,7 +16,7 @@ from .flow import Flow, Host, Network, Trouble, address, network
 from .legs import CARRIED
 from .lookup import MAIN
 
-ABROAD: Final = {4: "192.0.2.1", 6: "2001:db8::1"}  # for documentation: only a default route leads
+ABROAD: Final = "192.0.2.1"  # for documentation (RFC 5737): only a default route leads there
 RATE: Final = 0.3  # packets/s: a SYN is sent again after 1, 2 and 4 s
 LOOK: Final = 10.0  # s: as rules judge losses
 MOST: Final = 4  # ways of each kind
@@ -87,15 +87,17 @@ def _policies(
     rate = rates.get(chain, 0.0)
     if rate < RATE:
         return
-    said = f"the policy of chain {chain} drops {units.packets(rate)}"
+    by, said = f"the policy of chain {chain} ", f"its counter rises by {units.packets(rate)}"
     tunnels = [one for one in host.links.values() if one.kind in CARRIED and one.up]
     for name, client in inside[:MOST]:
         for one in tunnels[:MOST]:
             gates = (row.gateway for row in routes if row.interface == one.interface)
             far = next(filter(None, gates), _client(host, routes, one.interface))
             if far:
-                yield _dropped(Flow(client, 0, far, one.interface), said, rate, "hooks", sure=True)
-        yield _dropped(Flow(ABROAD[4], 0, client, name), said, rate, "hooks")
+                flow = Flow(client, 0, far, one.interface)
+                yield _dropped(flow, said, rate, "hooks", by, meant=False)
+        out = Flow(ABROAD, 0, client, name)
+        yield _dropped(out, f"{said}, and {ABROAD} stands for all others", rate, "hooks", by)
 
 
 def _foreign(host: Host, inside: Sequence[tuple[str, str]]) -> Iterator[Trouble]:
@@ -109,10 +111,12 @@ def _foreign(host: Host, inside: Sequence[tuple[str, str]]) -> Iterator[Trouble]
     for name, client in inside[:MOST]:
         if moved.get(name, 0.0) >= rate:
             said = f"{units.packets(rate)} arrive for other hosts"
-            flow = Flow(ABROAD[4], 0, client, name)
-            yield _dropped(flow, said, rate, "forwarding", sure=True)
+            flow = Flow(ABROAD, 0, client, name)
+            yield _dropped(flow, said, rate, "forwarding", meant=False)
 
 
-def _dropped(flow: Flow, said: str, rate: float, place: str, *, sure: bool = False) -> Trouble:
-    return Trouble(flow, (said,), packets=round(rate * LOOK), per_s=rate, places=(place,),
-                   meant=not sure)  # fmt: skip
+def _dropped(
+    flow: Flow, said: str, rate: float, place: str, by: str = "", *, meant: bool = True
+) -> Trouble:  # fmt: skip
+    return Trouble(flow, (said,), packets=round(rate * LOOK), per_s=rate, places=(place,), by=by,
+                   meant=meant)  # fmt: skip

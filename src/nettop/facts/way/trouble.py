@@ -42,6 +42,7 @@ MOST: Final = 4  # destinations
 CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
+WALKED: Final = 16  # of other namespaces those of whom it is looked up how they come here
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
 
 
@@ -238,30 +239,32 @@ def _elsewhere(host: Host, facts: Facts | None) -> Iterator[_Part]:
     """Connections of other namespaces without an answer, if they enter this one."""
     frame = host.frame
     every = frame.rows("netns_tcp")
-    stuck = {one.inode for one in (facts.flows if facts is not None and every else ())
+    stuck = {one.inode: one.id for one in (facts.flows if facts is not None and every else ())
              if one.protocol == "tcp" and one.namespace is not None and _stuck(one)}  # fmt: skip
-    rows = [(row, " any more" * (row.inode in stuck)) for row in every if row.inode in stuck
+    rows = [row for row in every if row.inode in stuck
             or (row.state == "syn-sent" and (row.total_retrans or 0) >= RETRIES)]  # fmt: skip
     if not rows:
         return
     networks, spaces, who = main_routes(frame), names(frame), owners(frame)
     answered = Counter((row.namespace, row.remote, row.remote_port) for row in every
                        if row.state == "established" and row.inode not in stuck)  # fmt: skip
-    for row, more in rows:
-        local, to = (one.removeprefix("::ffff:") for one in (row.local, row.remote))
+    alike = Counter((row.namespace, row.local, row.remote, row.remote_port) for row in rows)
+    first = {(row.namespace, row.local, row.remote, row.remote_port): row for row in rows}
+    for (inode, own, remote, port), sockets in alike.most_common(WALKED):
+        local, to = own.removeprefix("::ffff:"), remote.removeprefix("::ffff:")
         link_local = address(to).version == 6 and address(to).is_link_local
-        arrives = "" if link_local else entrance(host, networks, local, row.namespace)
-        if arrives:
-            space = spaces.get(row.namespace, f"net:[{row.namespace}]")
-            whose = (
-                f"{who.get(row.inode, 'a process')} in {space} to {Flow(to, row.remote_port).name}"
-            )
-            place = row.namespace, row.remote, row.remote_port
-            yield _Part(
-                to, row.remote_port, f"the connection of {whose} gets no answer{more}",
-                sockets=1, answered=answered.pop(place, 0), arrives=arrives, space=space,
-                local=(local, row.local_port if more else 0), source=local,
-            )  # fmt: skip
+        arrives = "" if link_local else entrance(host, networks, local, inode)
+        if not arrives:
+            continue
+        row, space = first[inode, own, remote, port], spaces.get(inode) or f"net:[{inode}]"
+        more = " any more" * (row.inode in stuck)
+        whose = f"{who.get(row.inode, 'a process')} in {space} to {Flow(to, port).name}"
+        yield _Part(
+            to, port, f"the connection of {whose} gets no answer{more}",
+            stuck.get(row.inode, ""), sockets=sockets,
+            answered=answered.pop((inode, remote, port), 0), arrives=arrives, space=space,
+            local=(local, row.local_port * bool(more)), source=local,
+        )  # fmt: skip
 
 
 def _stuck(flow: Connection) -> bool:
