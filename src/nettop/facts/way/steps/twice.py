@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..flow import HIDDEN, SUSPECT, Step
-from ..host import inside
+from ..flow import HIDDEN, SUSPECT, Step, inside
 from ..legs import OUT, THROUGH, Leg
 from ..lookup import MAIN
 
