@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from ...collect.links import Row as LinkRow
 from ...collect.routes import Row as RouteRow
 from ...terms import units
 from .flow import Flow, Host, Network, Trouble, address, network
@@ -20,14 +21,6 @@ ABROAD: Final = "192.0.2.1"  # for documentation (RFC 5737): only a default rout
 RATE: Final = 0.3  # packets/s: a SYN is sent again after 1, 2 and 4 s
 LOOK: Final = 10.0  # s: as rules judge losses
 MOST: Final = 4  # ways of each kind
-
-
-def ends(host: Host, name: str) -> dict[int, int]:
-    """The veths of an interface whose other end is in another namespace: index, and that of it."""
-    return {
-        one.index: one.peer for one in host.links.values()
-        if name in (one.interface, one.master) and one.kind == "veth" and one.peer is not None
-    }  # fmt: skip
 
 
 def entrance(
@@ -42,81 +35,64 @@ def entrance(
     way = next((row for net, row in networks if own in net), None)
     if way is None or way.gateway is not None or host.local(local):
         return ""
-    here = ends(host, way.interface)
+    here = {one.index: one.peer for one in host.links.values()
+            if way.interface in (one.interface, one.master) and _pair(one)}  # fmt: skip
     there = [row for row in host.frame.rows("netns_links") if row.namespace == namespace]
     known = any(here.get(row.peer or 0) == row.index for row in there)
     return way.interface if here and (known or not there) else ""
 
 
+def _pair(link: LinkRow) -> bool:
+    """Whether it is a veth whose other end is in another namespace."""
+    return link.kind == "veth" and link.peer is not None
+
+
 def forwarded(host: Host) -> Iterator[Trouble]:
     """Ways that a host with other namespaces is there for, while it drops what it should forward.
 
-    A counter tells that packets are dropped, and not which. So the ways between its namespaces,
-    its tunnels and its default route are walked.
+    A counter tells that packets are dropped, and not which: that of a policy for forwarded packets,
+    or of those for others. So the ways from its tunnels to its namespaces, which are never to be
+    stopped, and from these to any address are walked.
     """
-    routes = [one for one in host.frame.rows("routes") if one.table == MAIN]
-    inside = [
-        (name, client) for name, link in host.links.items()
-        if not link.master and ends(host, name) and (client := _client(host, routes, name))
-    ]  # fmt: skip
-    if inside:
-        yield from _policies(host, routes, inside)
-        yield from _foreign(host, inside)
-
-
-def _client(host: Host, routes: Sequence[RouteRow], name: str) -> str:
-    """An address of another host to which a route leads by an interface; empty: there is none."""
-    near = (network(one.to) for one in routes
-            if (one.interface, one.family) == (name, 4) and one.gateway is None)  # fmt: skip
-    hosts = (str(one) for net in near if net.prefixlen for one in islice(net.hosts(), 2))
-    return next((one for one in hosts if not host.local(one)), "")
-
-
-def _policies(
-    host: Host, routes: Sequence[RouteRow], inside: Sequence[tuple[str, str]]
-) -> Iterator[Trouble]:  # fmt: skip
-    """A policy of a chain for forwarded packets whose counter rises, and new connections meet it.
-
-    Other nodes reach what is behind this one by its tunnels: that is never to be dropped.
-    """
-    rates: dict[str, float] = {}
-    for entry in host.frame.tables.get("nftables", ()):
-        if (entry.now.rule, entry.now.hook) == ("policy", "forward"):
-            rates[entry.now.chain] = entry.rate("packets") or 0.0
-    chain = max(rates, key=lambda one: rates[one], default="")
-    rate = rates.get(chain, 0.0)
-    if rate < RATE:
+    tables = host.frame.tables
+    drops, chain = max(((one.rate("packets") or 0.0, one.now.chain)
+                        for one in tables.get("nftables", ())
+                        if (one.now.rule, one.now.hook) == ("policy", "forward")),
+                       default=(0.0, ""))  # fmt: skip
+    foreign = max((one.rate("ip_foreign") or 0.0 for one in tables.get("snmp", ())), default=0.0)
+    if max(drops, foreign) < RATE:
         return
-    by, said = f"the policy of chain {chain} ", f"its counter rises by {units.packets(rate)}"
-    tunnels = [one for one in host.links.values() if one.kind in CARRIED and one.up]
-    for name, client in inside[:MOST]:
+    names = dict.fromkeys(one.master or one.interface for one in host.links.values() if _pair(one))
+    inside = {name: one for name in names if (one := _beyond(host, name, near=True))}
+    tunnels = [one.interface for one in host.links.values() if one.kind in CARRIED and one.up]
+    by, told = f"the policy of chain {chain} ", f"its counter rises by {units.packets(drops)}"
+    every = f"{told}, and {ABROAD} stands for all others"
+    for name, client in islice(inside.items(), MOST) if drops >= RATE else ():
         for one in tunnels[:MOST]:
-            gates = (row.gateway for row in routes if row.interface == one.interface)
-            far = next(filter(None, gates), _client(host, routes, one.interface))
-            if far:
-                flow = Flow(client, 0, far, one.interface)
-                yield _dropped(flow, said, rate, "hooks", by, meant=False)
-        out = Flow(ABROAD, 0, client, name)
-        yield _dropped(out, f"{said}, and {ABROAD} stands for all others", rate, "hooks", by)
+            if far := _beyond(host, one):
+                yield _dropped(Flow(client, 0, far, one), told, drops, by, meant=False)
+        yield _dropped(Flow(ABROAD, 0, client, name), every, drops, by)
+    moved = {
+        one.now.interface: one.rate("rx_packets") or 0.0 for one in tables.get("link_stats", ())
+    }
+    for name, client in islice(inside.items(), MOST) if foreign >= RATE else ():
+        if moved.get(name, 0.0) >= foreign:
+            told = f"{units.packets(foreign)} arrive for other hosts"
+            yield _dropped(Flow(ABROAD, 0, client, name), told, foreign, meant=False)
 
 
-def _foreign(host: Host, inside: Sequence[tuple[str, str]]) -> Iterator[Trouble]:
-    """Packets for others, of an interface from which this host does not forward."""
-    rate = max((one.rate("ip_foreign") or 0.0 for one in host.frame.tables.get("snmp", ())),
-               default=0.0)  # fmt: skip
-    if rate < RATE:
-        return
-    moved = {one.now.interface: one.rate("rx_packets") or 0.0
-             for one in host.frame.tables.get("link_stats", ())}  # fmt: skip
-    for name, client in inside[:MOST]:
-        if moved.get(name, 0.0) >= rate:
-            said = f"{units.packets(rate)} arrive for other hosts"
-            flow = Flow(ABROAD, 0, client, name)
-            yield _dropped(flow, said, rate, "forwarding", meant=False)
+def _beyond(host: Host, name: str, *, near: bool = False) -> str:
+    """An address of another host behind an interface, without a gateway if `near`; or empty."""
+    for one in host.frame.rows("routes"):
+        if (one.interface, one.family, one.table) == (name, 4, MAIN):
+            net = network(one.to)
+            hosts = islice(net.hosts(), 2) if net.prefixlen and one.gateway is None else ()
+            every = [str(each) for each in hosts] if near or not one.gateway else [one.gateway]
+            if found := next((each for each in every if not host.local(each)), ""):
+                return found
+    return ""
 
 
-def _dropped(
-    flow: Flow, said: str, rate: float, place: str, by: str = "", *, meant: bool = True
-) -> Trouble:  # fmt: skip
-    return Trouble(flow, (said,), packets=round(rate * LOOK), per_s=rate, places=(place,), by=by,
-                   meant=meant)  # fmt: skip
+def _dropped(flow: Flow, said: str, rate: float, by: str = "", *, meant: bool = True) -> Trouble:
+    return Trouble(flow, (said,), packets=round(rate * LOOK), per_s=rate, by=by, meant=meant,
+                   places=("hooks",) if by else ("forwarding",))  # fmt: skip
