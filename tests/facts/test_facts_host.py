@@ -82,15 +82,6 @@ def test_cores_and_host() -> None:
     assert tx.direction == "tx"
 
 
-def test_the_first_frame_knows_no_rates() -> None:
-    facts = joined({**HOST, "cpu": [core_times(0, 1, 1, 1)], "interrupts": lines(5, 5)})
-    assert facts.cores[0].idle is None
-    assert facts.cores[0].nic_irqs is None
-    assert facts.queues[0].irq_per_s is None
-    assert facts.host.idle is None
-    assert facts.nics[1].per_s == Counters(interrupts=None)
-
-
 def test_distances() -> None:
     cores = {
         0: Core(0, 0, 0, (1,), (0, 1), (0, 1, 2, 3)),

@@ -12,7 +12,6 @@ from nettop.collect import (
     drvinfo,
     eee,
     features,
-    interrupts,
     iommu,
     kernel,
     linkmodes,
@@ -258,15 +257,6 @@ def test_still_tables_are_joined_once() -> None:
     assert all(a is b for a, b in zip(kept[0], kept[1], strict=True))
     assert kept[2][0] is not kept[1][0]
     assert kept[2][0]["eth0"].nic.ring.rx == 256
-
-
-def test_a_line_that_appears_is_seen() -> None:
-    more = interrupts.Row("53", "virtio2-input.1", "PCI-MSI 9-edge", {1: 4}, 4)
-    later = dict(served({0: 5}, {}))
-    later["interrupts"] = [*later["interrupts"], more]
-    later["queues"] = [*later["queues"], queues.Row("eth0", "rx-1", (), 0)]
-    facts = joined(served({0: 1}, {}), later)
-    assert [(q.name, q.irq) for q in facts.queues] == [("rx-0", 51), ("tx-0", 52), ("rx-1", 53)]
 
 
 def losses(

@@ -61,18 +61,6 @@ def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
     assert thread.reach[1] > 4 * G
 
 
-def test_a_quota_counts_however_long_the_thread_waits_for_its_core() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.12, waited=0.1, group="/pod", throttled=0.0)))
-    assert found.next is not None
-    assert found.next.stage == "thread"
-
-
-def test_a_slow_flow_that_waits_for_its_core_is_far_from_what_the_cpu_carries() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 2 * G, 0.5))))
-    assert found.next is not None
-    assert found.next.stage == "qdisc"
-
-
 def test_a_receive_buffer_counts_by_the_round_trip_without_the_queue() -> None:
     def at(second: float, shortest: int | None) -> Tables:
         gauges = {**AWAY, "rcv_rtt": 60_000, "min_rtt": shortest}
@@ -99,15 +87,6 @@ FULL = reading("pacing", (0.9 * G, G), held=1.0)
 WIRE = reading("wire", (9.1 * G, 9.4 * G))
 
 
-def test_the_cpu_of_the_other_end_bounds_as_well() -> None:
-    here = ends(FULL, WIRE, reading("thread", reach=(20 * G, 90 * G)))
-    assert following(here) == WIRE
-    slow = reading("thread", (3 * G, 5 * G))
-    assert following(here, ends(reading("peer"), slow)) == slow
-    unknown = reading("thread", reach=(2 * G, 50 * G))
-    assert following(here, ends(reading("peer"), unknown)) is None
-
-
 def test_what_the_other_end_calls_its_peer_is_this_end() -> None:
     here = ends(FULL, WIRE)
     assert following(here, ends(reading("application"), reading("peer", (2 * G, 3 * G)))) == WIRE
@@ -116,15 +95,6 @@ def test_what_the_other_end_calls_its_peer_is_this_end() -> None:
 def test_of_two_shapers_that_are_full_neither_is_next() -> None:
     twin = reading("pacing", (0.9 * G, 1.05 * G), held=0.9)
     assert following(ends(FULL, twin, WIRE)) == WIRE
-
-
-@pytest.mark.parametrize("stage", ["sndbuf", "path", "cwnd", "rwnd"])
-def test_what_a_full_queue_fills_is_not_next(stage: str) -> None:
-    full = reading("qdisc", (0.9 * G, G), held=1.0)
-    filled = reading(stage, (0.9 * G, 1.1 * G), held=0.9)
-    found = independent(filled, full, G)
-    assert found.capacity is None
-    assert following(ends(full, found, WIRE)) == WIRE  # nor does it hide what is
 
 
 FAR = {"min_rtt": 20_000, "rtt": 20_500, "cwnd": 4000}

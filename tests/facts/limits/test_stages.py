@@ -193,18 +193,6 @@ def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
     assert hardly.stage.stage != "qdisc"
 
 
-def test_the_leaf_of_htb_binds_by_its_ceiling() -> None:
-    def at(second: float) -> Any:
-        rows = [
-            classes.Row("eth0", "1:1", "root", False, 9e9, 9e9, 0, int(125e6 * second)),
-            classes.Row("eth0", "1:10", "1:1", True, 1e8, 1e9, 70_000, int(125e6 * second)),
-        ]
-        return moment(second, more={"classes": rows})
-
-    found = flow(limits(at))
-    assert (found.stage.stage, found.stage.name) == ("qdisc", "htb class 1:10 of eth0")
-
-
 def test_a_class_that_shares_a_full_one_is_not_served_late() -> None:
     """Two classes may borrow up to 2 Gb/s of the same one: each gets half."""
 
@@ -266,11 +254,6 @@ def test_a_quota_of_another_cgroup_does_not_limit_the_thread(group: str | None) 
         "threads": [moment(s, ran=0.2, group=group)["threads"][0]],
     }))  # fmt: skip
     assert found.stage.stage != "thread"
-
-
-def test_a_flow_that_moves_and_holds_nothing_is_not_judged() -> None:
-    quiet = {"rates": {"bytes_acked": 100, "busy_time": 1000}, "gauges": {"notsent": 0}}
-    assert not [one for one in limits(lambda s: moment(s, **quiet)) if one.over == "flow"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("idle", "stage"), [(0.0, "thread"), (0.5, "unknown")])
