@@ -15,7 +15,7 @@ from nettop.collect.namespaces import Row as Space
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nftables import Row as Policy
 from nettop.collect.socket_owners import Row as Owner
-from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.kinds.way import KIND, WayFact, build
 from nettop.facts.way.trouble import asked
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
@@ -64,6 +64,7 @@ def test_the_way_of_what_a_container_sends_is_walked_here() -> None:
     assert one.what == "the connection of a process in web to 192.0.2.7:443 gets no answer"
     assert (one.id, one.space, one.share) == ("192.0.2.7:443 from 172.17.0.2", "web", 1.0)
     assert one.asks == "192.0.2.7:443 --from 172.17.0.2%br0"
+    assert KIND.target(one) == "192.0.2.7:443-from-172.17.0.2"
 
 
 def test_what_one_thing_stops_is_told_once() -> None:

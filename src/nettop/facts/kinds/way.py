@@ -162,5 +162,6 @@ def _asks(flow: Flow) -> str:
 
 KIND = Kind(
     WayFact, "ways", build=build, name="way", parents={"nic": attrgetter("nic")},
-    example={"id": "192.0.2.7:443"}, tables={"": "ways"},
+    target=lambda one: one.id.replace(" ", "-"), example={"id": "192.0.2.7:443"},
+    tables={"": "ways"},
 )  # fmt: skip
