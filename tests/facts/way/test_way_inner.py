@@ -106,6 +106,22 @@ def test_a_connection_that_gets_no_answer_any_more_is_one() -> None:
     assert (one.stops, one.asks, one.explains[0]) == (False, "192.0.2.7:443", "f")
 
 
+def test_a_pod_behind_a_veth_meets_the_blackhole_that_covers_its_service() -> None:
+    pod, service = "10.42.17.5", "10.43.0.0/23"
+    more: dict[str, Any] = {
+        "links": [*LINKS, link("cali1", 7, peer=2)], "netns_links": [end(2, 7)],
+        "routes": [routes.Row(f"{pod}/32", "cali1", 0, 254), *ROUTES],
+        "fib": [*FIB, route(f"{pod}/32", "cali1"), route(service, None, kind="blackhole"),
+                route("10.42.17.0/26", None, kind="blackhole")],
+        "interface_sysctls": [*ON, switches("cali1", 1)],
+    }  # fmt: skip
+    (one,) = facts(waits(pod, remote="10.43.0.1"), **more)
+    assert (one.decider, one.asks) == (
+        "route 10.43.0.0/23 is a blackhole", "10.43.0.1:443 --from 10.42.17.5%cali1"
+    )  # fmt: skip
+    assert facts(**more) == []  # a node has such routes by purpose
+
+
 CALLS = sysctls.Row("net.bridge.bridge-nf-call-iptables", "0")
 
 
