@@ -13,6 +13,7 @@ of them carries little before it is closed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ...collect.routes import Row as RouteRow
@@ -102,7 +103,7 @@ def _neighbour(
 
 KIND = Kind(
     Attempt, "attempts", needs=("sockets_tcp", "socket_owners"), build=build, lasts=True,
-    example={"id": "192.0.2.7:443"},
+    parents={"way": attrgetter("id")}, example={"id": "192.0.2.7:443"},
 )  # fmt: skip
 
 
