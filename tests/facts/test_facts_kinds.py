@@ -235,6 +235,29 @@ def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_th
     assert (alone.group, alone.others) == (1, 0)
 
 
+def test_of_the_processes_that_share_a_listener_the_one_that_cannot_accept_is_meant() -> None:
+    door = socket(cookie=1, inode=1, state="listen", local="::", local_port=443, recv_q=9, send_q=8)
+    taken = [socket(cookie=n, inode=n, local_port=443) for n in (5, 6)]
+    parent, worker = socket_owners.Row(1, 70, "hitch"), socket_owners.Row(1, 76, "hitch")
+    spare = socket_owners.Row(1, 78, "hitch")
+
+    def owner(*more: socket_owners.Row) -> tuple[int | None, int | None]:
+        tables = {
+            **HOST,
+            "sockets_tcp": [door, *taken],
+            "socket_owners": [parent, worker, *more],
+            "tcp_files": [tcp_files.Row(70, 12, 64), tcp_files.Row(76, 63, 64),
+                          tcp_files.Row(78, 20, 64)],
+        }  # fmt: skip
+        (one,) = joined(tables, tables).more["listener"]
+        return one.pid, one.files
+
+    assert owner() == (70, 12)  # none of both is known to accept
+    assert owner(socket_owners.Row(5, 76, "hitch")) == (76, 63)
+    both = (socket_owners.Row(5, 76, "hitch"), spare, socket_owners.Row(6, 78, "hitch"))
+    assert owner(*both) == (70, 12)  # another worker still accepts
+
+
 def test_destinations_count_local_ports_and_those_that_are_left() -> None:
     def at(count: int, ports: str) -> Tables:
         rows = [

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from typing import Final
 
 from ...collect.half_open import Row as HalfOpenRow
+from ...collect.socket_owners import Row as OwnerRow
 from ...collect.sockets_tcp import Row as TcpRow
+from ...collect.tcp_files import Row as FilesRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import EVERYWHERE
 from ..kind import Kind
+
+LEFT: Final = 2  # open files that a process may still have: it accepts no connection with fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +56,27 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
     unclosed: Counter[tuple[int, int]] = Counter()
     accepted: Counter[tuple[int, int]] = Counter()
     heard: Counter[tuple[int, int]] = Counter()
+    door: dict[int, tuple[int, int]] = {}
     for entry in frame.tables.get("sockets_tcp", ()):
         row = entry.now
         if row.state == "listen":
             rows.append(row)
         elif row.inode:  # without: it waits to be accepted
+            door[row.inode] = row.namespace, row.local_port
             accepted[row.namespace, row.local_port] += 1
             heard[row.namespace, row.local_port] += bool(row.bytes_received)
             if row.state == "close-wait":
                 sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
                 unclosed[row.namespace, row.local_port] += not sends
     mute = silent(frame.rows("half_open"), rows)
-    inodes = {row.inode for row in rows}
-    # a program that was started by the one that listens has the socket too: the first is meant
-    holders = [row for row in frame.rows("socket_owners") if row.inode in inodes]
-    holders.sort(key=lambda row: -(row.pid or 0))
-    owners = {row.inode: (row.pid, row.name) for row in holders}
+    held_by = holders(frame.rows("socket_owners"), rows, door)
     files = {row.pid: row for row in frame.rows("tcp_files")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
     for row in rows:
         groups[row.family, row.local, row.local_port].append(row.recv_q)
     found = []
     for row in rows:
-        pid, name = owners.get(row.inode, (None, ""))
+        pid, name = accepts(held_by[row.inode], files)
         queues = groups[row.family, row.local, row.local_port]
         rest = list(queues)
         rest.remove(row.recv_q)
@@ -90,6 +93,43 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def holders(
+    owners: Sequence[OwnerRow], doors: Sequence[TcpRow], accepted: Mapping[int, tuple[int, int]]
+) -> dict[int, list[tuple[int, str, bool]]]:
+    """The processes of each listening socket by its inode: pid, name, and whether it accepts there.
+
+    A program that was started by the one that listens has the socket too. `accepted`: the
+    namespace and port of each accepted socket, by inode.
+    """
+    found: dict[int, dict[int, str]] = {row.inode: {} for row in doors}
+    takes = set()
+    for row in owners:
+        if row.pid is not None and row.inode in found:
+            found[row.inode][row.pid] = row.name
+        elif row.inode in accepted:
+            takes.add((row.pid, accepted[row.inode]))
+    return {
+        row.inode: [
+            (pid, name, (pid, (row.namespace, row.local_port)) in takes)
+            for pid, name in sorted(found[row.inode].items())
+        ]
+        for row in doors
+    }
+
+
+def accepts(
+    holders: Sequence[tuple[int, str, bool]], files: Mapping[int | None, FilesRow]
+) -> tuple[int | None, str]:
+    """The process meant by a listener: the first, unless all that accept have used up their files.
+
+    Then it is the first of these: a program that only starts the others has files left.
+    """
+    taking = [(pid, name) for pid, name, takes in holders if takes]
+    known = [files.get(pid) for pid, _ in taking]
+    full = taking and all(one and one.limit and one.files >= one.limit - LEFT for one in known)
+    return next(iter(taking if full else [(pid, name) for pid, name, _ in holders]), (None, ""))
 
 
 def silent(waiting: Sequence[HalfOpenRow], doors: Sequence[TcpRow]) -> Counter[int]:
