@@ -101,6 +101,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
     }
     assert wide <= {
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
+        ("host-datagrams-lost", "datagram-buffer-set-small"),
         ("accept-queue-overflows", "accept-out-of-files"),  # one counter, by host and by listener
         ("accept-queue-overflows", "one-of-the-listeners-waits"),
         ("peer-refuses-connections", "destination-out-of-reach"),  # one failure, by host and call

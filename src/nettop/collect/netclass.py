@@ -34,6 +34,7 @@ class Row:
     bus: str | None = maybe("its bus: pci virtio usb vmbus xen platform …")
     address: str | None = maybe("address of its PCI device, or of the parent of a virtio device")
     driver: str | None = maybe("kernel driver")
+    usb_speed: float | None = maybe("speed of its USB connection", "bit/s")
     node: int | None = maybe("NUMA node; None: not reported")
     local_cpus: tuple[int, ...] | None = maybe("CPUs of the device's NUMA node")
     irqs: tuple[str, ...] = gauge("interrupts listed in sysfs", default=())
@@ -99,11 +100,13 @@ def _device(source: Source, folder: str, name: str) -> dict[str, object]:
     place = f"{folder}/.." if bus == "virtio" or name.startswith("virtio") else folder
     node = _sysfs.number(source, f"{place}/numa_node")
     event = uevent(_sysfs.word(source, f"{place}/uevent") or "")
+    usb = _sysfs.number(source, f"{folder}/../speed") if bus == "usb" else None
     irqs = [irq for irq in _sysfs.names(source, f"{place}/msi_irqs") if irq.isdecimal()]
     return {
         "bus": bus,
         "address": event.get("PCI_SLOT_NAME"),
         "driver": _sysfs.target(source, f"{folder}/driver"),
+        "usb_speed": usb * 1e6 if usb else None,
         "node": None if node is None or node < 0 else node,
         "local_cpus": _sysfs.cpus(source, f"{place}/local_cpulist"),
         "irqs": tuple(sorted(irqs, key=int)),

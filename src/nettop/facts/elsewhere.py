@@ -41,9 +41,10 @@ def limited(frame: Frame, facts: Facts) -> list[str]:
     )
     lines = []
     for name, number in limits.most_common(SHOWN):
-        flows = f"{number} flow{'s' * (number > 1)}"
+        more = " or more" * (number in (flows.FEW, flows.MOST))
+        what = f"{number}{more} flow{'s' * (number > 1)}"
         where = f": nettop --netns {name} advise" if name in mounted else ""
-        lines.append(f"not judged here: {flows} of network namespace {name}{where}")
+        lines.append(f"not judged here: {what} of network namespace {name}{where}")
     left = len(limits) - SHOWN
     if left > 0:
         lines.append(f"not judged here: flows of {left} more network namespaces")

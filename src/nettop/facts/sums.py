@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from ipaddress import ip_interface
+from math import inf
 from typing import Final
 
 from ..collect.conntrack import Row as ConntrackRow
@@ -15,6 +16,7 @@ from ..collect.nftables import Row as NftablesRow
 from ..collect.services import Row as ServiceRow
 from ..collect.snmp import Row as SnmpRow
 from ..frame.rates import Entry, Frame, Tables
+from ..terms import units
 from ..terms.dataclass import dataclass
 from ..terms.text import version
 from .counters import grown, largest, middle
@@ -171,6 +173,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate
         ),
         answers_from_another=from_another(frame) if values["ip_unreachable"] else (),
+        tcp_holder=_holder(frame, values, still.sysctls),
         full_listener=sums.full.name if sums.full is not None else None,
         full_waiting=sums.full.waiting if sums.full is not None else None,
         full_backlog=sums.full.backlog if sums.full is not None else None,
@@ -183,6 +186,29 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         tunnels=sum(nic.kind == "tunnel" and nic.driver != "tun" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
+
+
+def _holder(
+    frame: Frame, now: Mapping[str, float | None], sysctls: Mapping[str, str]
+) -> str | None:
+    """The program whose TCP sockets hold most data, in all namespaces read; None: memory is free.
+
+    Data that is sent and not acknowledged counts as unsent.
+    """
+    few = triple(sysctls.get("net.ipv4.tcp_mem"))[1:2] or (inf,)
+    if (now["tcp_mem_pages"] or 0) <= few[0] and not now["memory_pressures"]:
+        return None
+    owners = {row.inode: (row.pid, row.name) for row in frame.rows("socket_owners") if row.pid}
+    held: dict[tuple[int | None, str], list[tuple[int, int]]] = {}
+    for name in ("sockets_tcp", "netns_tcp"):
+        for row in frame.rows(name):
+            if row.state != "listen" and (row.recv_q or row.send_q) and row.inode in owners:
+                held.setdefault(owners[row.inode], []).append((row.recv_q, row.send_q))
+    if not held:
+        return None
+    (pid, name), most = max(held.items(), key=lambda item: sum(map(sum, item[1])))
+    unread, unsent = (units.size(sum(one)) for one in zip(*most, strict=True))
+    return f"{name}[{pid}]: {len(most):,} sockets, {unread} unread, {unsent} unsent"
 
 
 def backlog_drops(frame: Frame) -> float | None:

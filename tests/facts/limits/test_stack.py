@@ -8,7 +8,7 @@ import pytest
 from flow_tables import HOST, Tables, link
 from limit_frames import flow, limits, moment
 
-from nettop.collect import addresses, netdev, qdiscs, routes
+from nettop.collect import addresses, drvinfo, netdev, qdiscs, routes
 from nettop.facts.limits import Limit
 from nettop.facts.limits.words import line
 
@@ -38,6 +38,7 @@ def seen(links: dict[str, dict[str, Any]], moved: dict[str, int], full: str = "e
             **OVER,
             "links": [HOST["links"][0], *rows],
             "netclass": [],
+            "drvinfo": [drvinfo.Row(row.interface, "tun") for row in rows if row.kind == "tun"],
             "netdev": counted,
         }
         return moment(second, queue=shaper, more=more)
@@ -88,6 +89,9 @@ AMBIGUOUS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, int]]] = {
     "a tunnel and two interfaces": ({"over": {"kind": "vxlan"}, "eth0": {}, "eth1": {}},
                                     {"eth0": MOVES, "eth1": MOVES, "over": MOVES}),
     "a tunnel that rests": ({"over": {"kind": "vxlan"}, "eth0": {}}, {"eth0": MOVES}),
+    "a guest's port of a bridge": (
+        {"over": {"kind": "tun", "master": "br0"}, "eth0": {}}, {"eth0": MOVES, "over": MOVES},
+    ),
     "another interface": ({"over": {}, "eth0": {}}, {"eth0": MOVES, "over": MOVES}),
 }  # fmt: skip
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from ...facts.flow_words import name as name_of
+from ...facts.kinds.flow import Flow
 from ...facts.limits.stages import declared
 from ...terms.dataclass import dataclass
 from ...terms.text import safe
@@ -28,6 +30,7 @@ _CALLED: Final = {
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
+_PROCESS: Final = ("flow.process", "process.name")  # {process} in a rule over flows, and elsewhere
 _UNITS: Final = {"ratio": "%", "us": "µs"}
 _TYPED: Final = re.compile(
     r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$"
@@ -93,8 +96,9 @@ def _meaning(part: Expression, limits: Limits) -> str:
 
 def _shown(part: Expression, scope: Scope) -> str:
     result = evaluate(part, scope)
-    if result.value is None:
-        return UNKNOWN
+    if result.value is None:  # a socket of the kernel has no process
+        flow = scope.facts.get("flow") if part.text in _PROCESS else None
+        return safe(name_of(flow)) if isinstance(flow, Flow) else UNKNOWN
     if part.text in LABELS.values() or part.text.endswith(".pid"):  # a name, not an amount
         return safe(str(result.value))
     units = {read.unit for read in result.reads}

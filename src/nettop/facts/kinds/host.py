@@ -74,6 +74,9 @@ class HostFact:
     tcp_mem_pages: int | None = _SNMP.tcp_mem_pages
     tcp_orphan: int | None = _SNMP.tcp_orphan
     tcp_inuse: int | None = _SNMP.tcp_inuse
+    tcp_holder: str | None = maybe(
+        "program whose TCP sockets hold most data, while memory is short"
+    )
     time_wait: int | None = _SNMP.time_wait
     cpu_backlog_drops: float | None = maybe("packets dropped, backlogs of all CPUs", "packets/s")
     squeezed: float | None = maybe("polls out of budget or time, all CPUs", "polls/s")

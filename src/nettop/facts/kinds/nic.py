@@ -170,6 +170,7 @@ class Nic:
     xdp: bool | None = maybe("XDP program attached")
     af_xdp: bool | None = maybe("AF_XDP socket bound")
     sriov_vfs: int | None = _CLASS.sriov_vfs
+    usb_speed: float | None = _CLASS.usb_speed
     rdma: str | None = maybe("RDMA device, e.g. mlx5_0")
     rdma_active: bool | None = maybe("RDMA traffic")
     module_power: float | None = maybe("optical receive power", "dBm")

@@ -15,9 +15,13 @@ from typing import Final
 from ...collect.classes import Row as ClassRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
+from ...terms import units
 from ...terms.dataclass import dataclass
 from ..kind import Kind
 
+LATE: Final = 0.5  # seconds of its rate that wait: programs send again what comes later
+LEAST: Final = 10  # packets: fewer do not hold what a sender sends at once
+FRAME: Final = 8 * 1514  # bit
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 
 
@@ -36,6 +40,10 @@ class Qdisc:
     received: bool = gauge("on an IFB: holds back received packets", default=False)
     root: bool = gauge("root of its interface", default=False)
     sink: str = gauge("an IFB that is down: what is redirected to it is dropped", default="")
+    delay: float | None = maybe("what waits in it / configured rate", "s")
+    told: str = gauge("its rate, and that delay where it is long, in words", default="")
+    fewer: int | None = maybe("full packets that its rate sends in 100 ms")
+    room: str = gauge("most that it holds; empty: not known", default="")
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
@@ -56,7 +64,8 @@ def _build(frame: Frame) -> Iterator[Qdisc]:
         row = entry.now
         if row.rate or row.parent == "ingress":
             one = _one(entry, row.kind, row.rate, ingress=row.parent == "ingress")
-            yield replace(one, root=row.root)
+            fewer = max(LEAST, round(0.1 * row.rate / FRAME)) if row.rate else None
+            yield replace(one, root=row.root, room=row.room, fewer=fewer)
     yield from _classes(frame.tables.get("classes", ()))
 
 
@@ -83,11 +92,14 @@ def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
         rate = row.limit
         waits = sum(leaf.queued or 0 for leaf in leaves)
         if rate and waits and not any((leaf.load or 0.0) > FULL for leaf in leaves):
-            yield replace(_one(found[place], f"{row.kind} class", rate), queued=waits)
+            delay = 8 * waits / rate
+            one = _one(found[place], f"{row.kind} class", rate)
+            yield replace(one, queued=waits, delay=delay, told=_told(rate, delay))
 
 
 def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) -> Qdisc:  # type: ignore[type-arg]
     row, sent = entry.now, entry.rate("bytes")
+    delay = 8 * row.backlog / rate if rate and row.backlog is not None else None
     return Qdisc(
         f"{row.interface}/{kind.replace(' ', '-')}-{row.handle}",
         row.interface,
@@ -97,7 +109,14 @@ def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) 
         row.backlog,
         entry.rate("drops"),
         ingress,
+        delay=delay,
+        told=_told(rate, delay),
     )
+
+
+def _told(rate: float | None, delay: float | None) -> str:
+    late = f" and delays it by {units.seconds(delay)}" if delay and delay >= LATE else ""
+    return f"{units.scaled(rate, 'b/s')}{late}" if rate else ""
 
 
 KIND = Kind(

@@ -44,7 +44,8 @@ def _stack(look: Look, nic: Nic) -> Iterator[Look]:
     for _ in range(LEVELS):
         names = look.window.below.get(nic.name) or ()
         found = carries(look, [nics[name] for name in names if name in nics])
-        if not names and nic.kind == "tunnel":
+        port = nic.driver == "tun" and nic.master is not None  # a guest reads it, no interface
+        if not names and nic.kind == "tunnel" and not port:
             found = _apart(look, nic, nics.values())
         if found is None:
             return

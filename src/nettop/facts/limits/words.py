@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from ...terms.dataclass import picked
+from ..flows import FEW, MOST
 from . import Interval, Limit, Reading
 from .following import BINDS, bound
 from .stages import declared, having
@@ -147,7 +148,10 @@ def together(limit: Limit, limits: Iterable[Limit]) -> str:
     ]  # fmt: skip
     if len(alike) < 2:
         return ""
-    return f"; {len(alike)} flows of {owner(limit)} together {units.scaled(sum(alike), 'b/s')}"
+    more = "or more " * (len(alike) in (FEW, MOST))  # more are not joined
+    return (
+        f"; {len(alike)} {more}flows of {owner(limit)} together {units.scaled(sum(alike), 'b/s')}"
+    )
 
 
 def moving(limits: Iterable[Limit]) -> list[Limit]:

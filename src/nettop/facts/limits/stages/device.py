@@ -1,4 +1,4 @@
-"""The device: receive ring, port, PCI Express slot, wire, and what a cloud provider allows.
+"""The device: receive ring, port, slot or USB connection, wire, and what a provider allows.
 
 What the wire carries is the payload of full TCP packets at this MTU (IEEE 802.3); the slot carries
 about four fifths of its rate after coding, packet headers and descriptors take the rest.
@@ -22,6 +22,9 @@ STAGES: Final = (
     Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",
           "more lanes, or a newer slot", precedence=40, sending=100, receiving=60,
           setting="link.mtu", card=True, queue=True),
+    Stage("usb", "the USB connection", "the USB connection of the adapter", "USB",
+          "a port, cable and adapter of USB 3", precedence=40, sending=100, receiving=60,
+          setting="link.mtu", card=True, queue=True),
     Stage("wire", "the link", "the link", "WIRE", "nothing to fix: the link is full", precedence=30,
           sending=110, receiving=50, always=("rx", "tx"), setting="link.mtu", card=True,
           queue=True, fault=False,
@@ -41,6 +44,10 @@ STAGES: Final = (
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 SLOT_FULL: Final = 0.95  # of what a slot carries: several ports never reach all of it together
+# of a USB connection: what adapters reach, and what its packets of bulk data leave (USB 2.0,
+# section 5.8.4: 13 of 512 bytes in 125 us)
+USB_CARRIES: Final = (0.6, 0.89)
+USB_ONE_WAY: Final = 480e6  # bit/s: up to here both directions share the wire
 COUNTED: Final = 1.0  # packets a second
 AROUND: Final = 0.2  # of the port's bytes: headers, the frame check sequence, another second
 SERVED: Final = 0.01  # of the lost packets: with less delivered, the queue is not served
@@ -62,6 +69,7 @@ def _interface(look: Look, nic: Nic) -> Iterator[Reading]:
     if nic.kind == "nic":
         yield from _wire(look, nic)
         yield from _slot(look, nic)
+        yield from _usb(look, nic)
         past = _past(look, nic)
         if look.over == "nic" and past > (_moved(look, "bytes") or 0.0):
             why = f"{units.scaled(8 * past, 'b/s')} pass the kernel by (RDMA, or a program that "
@@ -122,6 +130,21 @@ def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
     why = f"{units.share(used)} of what the slot of {names} carries"
     yield Reading("slot", "here", f"PCI Express slot of {names}", "computed", why, used,
                   (0.9 * own, 1.1 * own), used if used >= SLOT_FULL else 0.0)  # fmt: skip
+
+
+def _usb(look: Look, nic: Nic) -> Iterator[Reading]:
+    """The USB connection of an adapter: the device may run at a lower speed than its link."""
+    if not nic.usb_speed or _moved(look, "bytes") is None:
+        return
+    both = [8 * (look.window.counted(nic.name, f"{way}_bytes") or 0.0) for way in ("rx", "tx")]
+    shared = nic.usb_speed <= USB_ONE_WAY
+    bits = sum(both) if shared else 8 * _whole(look, nic.name)
+    least, most = (share * nic.usb_speed for share in USB_CARRIES)
+    used = min(1.0, bits / least)
+    speed = units.link(nic.usb_speed)
+    why = f"{units.scaled(bits, 'b/s')} on a USB connection of {speed}"
+    yield Reading("usb", "here", f"USB connection of {nic.name}, {speed}", "computed", why, used,
+                  (least, most), used if used >= SLOT_FULL else 0.0)  # fmt: skip
 
 
 def _provider(look: Look) -> Iterator[Reading]:
