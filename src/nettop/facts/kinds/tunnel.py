@@ -71,6 +71,7 @@ class Tunnel:
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
     """The tunnels of kinds whose overhead is known, and those of IPsec."""
     links = [row for row in frame.rows("links") if row.kind in OVERHEAD or row.kind in ENCRYPTED]
+    over = {row.interface: row.link for row in frame.rows("links") if links and row.kind == "vlan"}
     nics = {nic.name: nic for nic in facts.nics} if links else {}
     found, alike = [], Counter(one.mtu for one in nics.values() if one.kind == "tunnel")
     tracked = _translated(frame) if links else None
@@ -81,7 +82,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
         losing = [
             one
             for one in (*facts.flows, *facts.elsewhere)
-            if one.loss_ratio and _through(one, nic, nics, alike)
+            if one.loss_ratio and _through(one, nic, nics, alike, over)
         ]
         worst = max(losing, key=lambda one: one.loss_ratio or 0.0, default=_NONE)
         below = _below(nics.get(link.link or ""), facts.nics)
@@ -114,12 +115,17 @@ def _translated(frame: Frame) -> Counter[tuple[str, bool]] | None:
 
 
 def _through(
-    flow: Flow, nic: Nic, nics: Mapping[str, Nic], alike: Mapping[int | None, int]
-) -> bool:
-    """Whether what the flow sends goes into the tunnel `nic`; `alike` counts tunnels by MTU."""
+    flow: Flow, nic: Nic, nics: Mapping[str, Nic], alike: Mapping[int | None, int],
+    over: Mapping[str, str | None],
+) -> bool:  # fmt: skip
+    """Whether what the flow sends goes into the tunnel `nic`; `alike` counts tunnels by MTU.
+
+    `over`: the interface below each VLAN. A tunnel in a bridge carries what is sent to the bridge.
+    """
     if not flow.wants or (nic.per_s.tx_bytes or 0.0) < CARRIED * (flow.tx_per_s or 0.0):
         return False
-    if flow.nic == nic.name:
+    at = flow.nic or ""
+    if nic.name == at or (nic.master and nic.master in (at, over.get(at))):
         return True
     if flow.pmtu != nic.mtu or alike[nic.mtu] > 1:
         return False
