@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from flow_tables import Tables
 from limit_frames import AWAY, flow, limits, moment
 
@@ -91,3 +92,34 @@ def test_a_runtime_that_moves_its_tasks_waits_for_the_disk_in_one_thread_or_anot
     assert "waits 100% of the time in read() of /data/big (ext4), in one of its" in found.because
     assert sender(parked, *turns("", state="R")).stage.stage == "application"
     assert sender(parked, *idle).stage.stage == "lock"
+
+
+def test_a_timed_wait_of_a_runtime_in_which_nothing_runs_is_a_timer_and_no_lock() -> None:
+    """As the sleep of Go; while another thread runs, it may be the lock of an interpreter."""
+    timed = row("futex", "lock", word=64, ends=True)
+    assert sender(timed).stage.stage == "timer"
+    assert sender(row("futex", "lock", word=64)).stage.stage == "lock"
+    events = row("epoll_wait", "events", tid=70)
+    assert sender(row("futex", "lock"), events).stage.stage == "application"
+
+
+@pytest.mark.parametrize(("asleep", "word", "told"), [
+    (False, 0, True), (True, 0, False), (False, 64, False),
+])  # fmt: skip
+def test_threads_that_compute_in_turn_limit_as_one(asleep: bool, word: int, told: bool) -> None:
+    """Unless now and then none of them has work, or a lock lets them run one at a time."""
+
+    def at(s: float) -> Tables:
+        turn = int(s) % 3
+        rows = [
+            row("", state="R", tid=tid) if turn == n else row("futex", "lock", tid=tid, word=word)
+            for n, tid in enumerate((70, 71) if asleep else (70, 71, 72))
+        ]
+        known = [threads.Row(7, one.tid, 5, "pool", "S", 0.33 * s, 0.0) for one in rows]
+        tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": rows})
+        return {**tables, "threads": known}
+
+    found = flow(limits(at)).stage
+    words = "the threads pool[70] (ran 33%) and pool[71] (ran 33%) and 1 more compute in turn"
+    assert (words in found.because) is told
+    assert (found.stage == "thread") is told

@@ -373,7 +373,11 @@ def _plain(
             if one.parts.get(kind, 0.0) >= HELPER
         )  # fmt: skip
         why = f"{name} waits {part} of the time for {sampled.lock(row)} ({row.call})"
-        if not row.word and works(threads):  # an idle thread of a pool, while another one works
+        if row.call == "futex" and row.ends and sum(one.ran for one in threads) < HELPER:
+            why = f"{name} sleeps {part} of the time until a time is over, or another thread "
+            return Cause("timer", name, share, f"{why}wakes it (futex); none of them runs much")
+        idle = any(one.parts.get(EVENTS, 0.0) >= HELPER for one in threads)
+        if not row.word and (idle or works(threads)):  # of a pool, while another one works
             return None
         return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":

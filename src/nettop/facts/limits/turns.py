@@ -2,7 +2,8 @@
 
 All of them wait at one futex (Python/ceval_gil.c, take_gil(); thread_pthread.c of Ruby), each runs
 now and then, together they use no more than one core, and at any time one of them runs or wants to.
-Parked threads of a pool hardly run, and those of one with little work sleep at the same time.
+Parked threads of a pool hardly run, and those of one with little work sleep at the same time: a
+timed wait is one of a lock only while another thread runs.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from .sampled import HELPER, LEAST, RUNS, Cause, Shares
 from .stages import cpu as cpus
 from .window import share
 
-SAMPLES: Final = 5  # in fewer, that always one thread runs may be chance
 ALWAYS: Final = 0.9  # of the samples: a turn may pass on while they are read
-ONE: Final = 1.08  # cores that they use together, at most: more than one would not take turns
 
 
 def turns(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
@@ -36,7 +35,7 @@ def turns(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
         return None
     others = [busy for one, busy in active if one is not waits and one.words & waits.words]
     together = sum(busy.ran for busy in (*others, own))
-    if not others or together > ONE or not works(threads, ALWAYS):
+    if not others or together > cpus.ONE or not works(threads, ALWAYS):
         return None
     others.sort(key=lambda busy: -busy.ran)
     names = " and ".join(f"{busy.name} (ran {units.share(busy.ran)})" for busy in others[:2])
@@ -57,7 +56,7 @@ def shared(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
     times = _times(threads)
     for kind in ("disk-read", "disk-write"):
         part = share(kind in kinds for kinds in times)
-        if len(times) >= SAMPLES and part >= HELPER:
+        if len(times) >= cpus.SAMPLES and part >= HELPER:
             row = max(threads, key=lambda one: one.parts.get(kind, 0.0)).rows[kind]
             why = f"{name} waits {units.share(part)} of the time {sampled.place(row)}, "
             why += "in one of its threads or another"
@@ -67,11 +66,11 @@ def shared(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
 
 def _times(threads: Sequence[Shares]) -> list[tuple[str, ...]]:
     """What the threads waited for at each reading; threads that were read seldom are left out."""
-    known = (one.kinds for one in threads if len(one.kinds) >= SAMPLES)
+    known = (one.kinds for one in threads if len(one.kinds) >= cpus.SAMPLES)
     return list(zip(*map(reversed, known), strict=False))
 
 
 def works(threads: Sequence[Shares], least: float = HELPER) -> bool:
     """Whether in this share of the samples one of the threads runs, or wants to."""
     times = _times(threads)
-    return len(times) >= SAMPLES and share(RUNS in kinds for kinds in times) >= least
+    return len(times) >= cpus.SAMPLES and share(RUNS in kinds for kinds in times) >= least

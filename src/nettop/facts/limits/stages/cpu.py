@@ -47,6 +47,8 @@ WORKS: Final = (
 NEARLY_ALL: Final = 0.9  # of the packets that all cores take
 SMALL: Final = 1024  # bytes of a segment, on the mean: a call costs more than to copy so much
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
+SAMPLES: Final = 5  # in fewer, that always one thread runs may be chance
+ONE: Final = 1.08  # cores that threads in turn use together, at most
 
 
 # names of the threads of HotSpot that do the work of a collection: vmThread.cpp, workerThread.cpp
@@ -115,7 +117,8 @@ def readings(look: Look) -> Iterator[Reading]:
         known = threads(look, pid) or _process(look, pid)
         busiest = max(known, key=lambda one: one.used, default=None)
         if busiest is not None:
-            beside = crowd(look, pid, busiest), _writes(look)
+            busiest, names = _pool(look, pid, known, busiest)
+            beside = names, crowd(look, pid, busiest), _writes(look)
             yield _thread(look, busiest, _held_up(look, known, busiest), beside)
         else:
             yield from _core_of_process(look)
@@ -135,6 +138,32 @@ def threads(look: Look, pid: int) -> list[Thread]:
         if isinstance(key, tuple) and key[0] == pid
     ]
     return [_shares(look, entries) for entries in every if entries]
+
+
+def _pool(
+    look: Look, pid: int, known: Sequence[Thread], busiest: Thread
+) -> tuple[Thread, str]:  # fmt: skip
+    """Threads that compute in turn, as one: at any time one of them runs, or wants to, but no two.
+
+    Those of a pool to which a program hands one job at a time (libuv, Go). Else the busiest.
+    """
+    rows = look.window.samples(pid)
+    working = [one for one in known if one.ran >= WORKS and one.tid is not None]
+    times = list(zip(*(reversed([entry.now.state == "R" for entry in rows.get(one.tid or 0, ())])
+                       for one in working), strict=False))  # fmt: skip
+    ran = sum(one.ran for one in working)
+    wanted = ran + sum(one.waited for one in working)
+    always = len(times) >= SAMPLES and share(map(any, times)) >= BUSY
+    locks = any(entry.now.word for one in working for entry in rows.get(one.tid or 0, ()))
+    one = len(working) < 2 or busiest.ran >= BUSY or locks  # or a lock lets but one of them run
+    if one or not always or wanted < BUSY or ran > ONE:
+        return busiest, ""
+    working.sort(key=lambda one: -one.ran)
+    names = " and ".join(f"{one.name} (ran {units.share(one.ran)})" for one in working[:2])
+    names += f" and {len(working) - 2} more" if len(working) > 2 else ""
+    ran = min(1.0, ran)
+    both = working[0]._replace(ran=ran, waited=min(1.0 - ran, wanted - ran))
+    return both, f"the threads {names} compute in turn, one at a time"
 
 
 def _process(look: Look, pid: int) -> list[Thread]:
@@ -230,9 +259,7 @@ def _held_up(look: Look, known: Sequence[Thread], busiest: Thread) -> str:
     waits = [
         (share(e.now.kind == "lock" and not e.now.object for e in entries), one.name)
         for one in known
-        if one is not busiest
-        and one.ran + one.waited >= WORKS
-        and (entries := rows.get(one.tid or 0))
+        if one is not busiest and one.ran >= WORKS and (entries := rows.get(one.tid or 0))
     ]
     part, name = max(waits, default=(0.0, ""))
     if part < HALF:
