@@ -125,3 +125,30 @@ def test_a_futex_that_is_a_lock_is_told(
 ) -> None:
     process(tmp_path, 7, "parser", call(number, *arguments))
     assert (rows(tmp_path, 7)[7].kind, rows(tmp_path, 7)[7].word) == ("lock", word)
+
+
+@pytest.mark.parametrize(("arguments", "after"), [
+    ((7, 0x7FF, 2, 1000), 1000), ((7, 0x7FF, 2, 0xFFFFFFFF), None), ((271, 0x7FF, 2, 0x7FF), None),
+])  # fmt: skip
+def test_the_time_after_which_a_call_ends_is_told(
+    tmp_path: Path, arguments: tuple[int, ...], after: int | None
+) -> None:
+    process(tmp_path, 7, "curl", call(*arguments))
+    assert rows(tmp_path, 7)[7].after == after
+
+
+def test_the_tracer_of_a_stopped_thread_is_told(tmp_path: Path) -> None:
+    process(tmp_path, 7, "export", call(1, 3), state="t")
+    (tmp_path / "proc/7/status").write_text("Name:\texport\nTracerPid:\t90\n")
+    assert rows(tmp_path, 7)[7].tracer == 90
+
+
+@pytest.mark.parametrize(("sleeps", "kind"), [
+    ("mem_cgroup_oom_synchronize", "memory"), ("folio_wait_bit_common", ""),
+])  # fmt: skip
+def test_a_fault_without_memory_of_the_cgroup_is_none_of_a_file(
+    tmp_path: Path, sleeps: str, kind: str
+) -> None:
+    process(tmp_path, 7, "cache", "-1 0x7ffc00000000 0x7f0000000000", state="D", sleeps=sleeps)
+    (tmp_path / "proc/7/cgroup").write_text("4:memory:/cache\n")
+    assert rows(tmp_path, 7)[7].kind == kind

@@ -33,6 +33,11 @@ def frozen(source: Source, groups: str, pid: str, tid: str, state: str) -> str:
     return group.rpartition(":")[2] or "/"
 
 
+def short(source: Source, pid: str, tid: str) -> bool:
+    """Whether a thread sleeps since its cgroup has no memory for it: mm/memcontrol.c."""
+    return "mem_cgroup" in (_sysfs.word(source, f"/proc/{pid}/task/{tid}/wchan") or "")
+
+
 def throttle(source: Source, groups: str, device: str, way: str) -> str:
     """The limit of a cgroup on a device: its file and the limit; empty: there is none.
 

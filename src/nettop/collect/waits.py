@@ -44,6 +44,7 @@ FEW: Final = 4  # behind a process: they are looked at next; more, as of a shell
 THREADS: Final = 32  # of a process
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
+_MILLISECONDS: Final = ("poll", "epoll_wait", "epoll_pwait")  # other calls point to their time
 _NEVER: Final = (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -61,7 +62,8 @@ class Row:
         "system call in which it sleeps; empty: none, None: it may not be read"
     )
     kind: str = gauge(
-        "input output both sync lock opens timer events child; empty: another call", default=""
+        "input output both sync lock opens timer events child memory; empty: another call",
+        default="",
     )
     object: str = gauge("file, pipe or socket of the call; a named pipe: pipe:PATH", default="")
     path: str = gauge(
@@ -78,6 +80,8 @@ class Row:
     )
     frozen: str = gauge("cgroup with which it is frozen", default="")
     ends: bool = gauge("the call ends after a time", default=False)
+    after: int | None = maybe("that time, if nothing comes; None: the call has it in memory", "ms")
+    tracer: int = gauge("process that stops it by ptrace(2), if it is stopped", default=0)
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
     holders: tuple[int, ...] = gauge("processes with the lock of a file it waits for", default=())
@@ -147,8 +151,13 @@ def _process(host: Host, number: int) -> list[Row]:
         if frozen is None and groups and stat.state in "SD":
             frozen = _group_limits.frozen(source, groups, pid, tid, stat.state)
         row = _waits(host, pid, tid, Row(number, stat.tid, stat.started, stat.name, stat.state))
+        if row.state == "t":
+            words = _lines.named(_sysfs.word(source, f"/proc/{pid}/status") or "")
+            row = altered(row, tracer=_sysfs.whole(words.get("TracerPid")) or 0)
         if frozen and row.state in "SD":
             row = altered(row, frozen=frozen)
+        elif groups and row.state == "D" and _group_limits.short(source, pid, tid):
+            row = altered(row, kind="memory", memory=_group_limits.memory(source, groups)[0])
         elif groups and (row.state == "D" or (row.kind == "events" and row.device)):
             row = _limited(source, groups, row)
         rows.append(row)
@@ -209,6 +218,8 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
         call=call.name, kind=call.kind,
         ends=call.ends is not None and arguments[call.ends] not in _NEVER,
     )  # fmt: skip
+    if known.ends and call.ends is not None and call.name in _MILLISECONDS:
+        known = altered(known, after=arguments[call.ends])
     if call.kind == "events":
         return _on_events(host, pid, known, call, arguments)
     if call.kind == "child":

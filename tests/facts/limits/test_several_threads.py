@@ -123,3 +123,35 @@ def test_threads_that_compute_in_turn_limit_as_one(asleep: bool, word: int, told
     words = "the threads pool[70] (ran 33%) and pool[71] (ran 33%) and 1 more compute in turn"
     assert (words in found.because) is told
     assert (found.stage == "thread") is told
+
+
+def test_a_program_that_a_tracer_stops_is_not_limited_by_its_cpu_time() -> None:
+    """Each stop puts it behind the others that wait for its core."""
+    found = sender([row("", state="R"), row("", state="t", tracer=90)]).stage
+    assert (found.stage, found.how) == ("stopped", "traced")
+    assert found.because == (
+        "iperf3[7] is traced by process 90, which stops it at its calls: it ran 5.0% of the time"
+    )
+
+
+def test_a_thread_without_memory_of_its_cgroup_waits_for_no_device() -> None:
+    found = sender(row(state="D", kind="memory", memory="/g/memory.max is 9")).stage
+    assert found.stage == "memory"
+    assert found.because.endswith("for memory, which its cgroup does not give: /g/memory.max is 9")
+
+
+@pytest.mark.parametrize(("after", "runs", "told"), [
+    (1000, 60, "application"), (1000, 1, "timer"), (None, 60, "timer"), (20, 60, "timer"),
+])  # fmt: skip
+def test_a_wait_with_a_time_that_data_ends_is_no_timer(
+    after: int | None, runs: int, told: str
+) -> None:
+    """It wakes many times in the time after which it would wake by itself."""
+
+    def at(s: float) -> Tables:
+        polls = row("poll", "events", ends=True, after=after)
+        tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": [polls]})
+        known = [threads.Row(7, 7, 5, "curl", "S", 0.05 * s, 0.0, runs=int(runs * s))]
+        return {**tables, "threads": known}
+
+    assert flow(limits(at)).stage.stage == told

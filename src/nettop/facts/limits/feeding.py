@@ -16,7 +16,7 @@ from ...terms import units
 from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
-from . import Interval, sampled
+from . import Interval, sampled, stopped
 from .looks import Look
 from .sampled import (
     CHILD,
@@ -27,7 +27,6 @@ from .sampled import (
     LEAST,
     LOOSE,
     OTHER,
-    PAGE,
     RUNS,
     SOCKET,
     Cause,
@@ -35,6 +34,7 @@ from .sampled import (
     chosen,
 )
 from .stages import cpu as cpus
+from .stopped import COUNTED
 from .turns import shared, turns, works
 from .window import mean
 
@@ -47,7 +47,7 @@ DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
 LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
 ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
-COUNTED: Final = 0.5  # of the rate of the flow, moved by a device for requests in the background
+EARLY: Final = 4.0  # wakeups in the time after which it would wake by itself
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
 SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cpu")
@@ -69,9 +69,11 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
         return None
     threads = list(sampled.threads(look, pids))
     if not threads:
-        return _halted(look, pids)
+        return stopped.halted(look, pids)
     name = _name(threads, pids)
     stage, thread = chosen(threads)
+    if (traced := stopped.traced(look, threads)) is not None:
+        return traced
     seen |= {*pids}
     hidden = _hidden(look, name, stage, thread, threads, seen)
     if hidden is not None:
@@ -101,7 +103,7 @@ def _hidden(
     seen: frozenset[int],
 ) -> Cause | None:  # fmt: skip
     """What a program waits for that seems to run, or to wait for nothing that is known."""
-    if stage in (RUNS, OTHER, "") and (again := _again(look, name, thread)) is not None:
+    if stage in (RUNS, OTHER, "") and (again := stopped.again(look, name, thread)) is not None:
         return again
     if stage in (RUNS, OTHER, "", "lock"):
         turn = turns(look, name, threads)
@@ -110,36 +112,6 @@ def _hidden(
         if turn is not None:
             return turn
     return _relayed(look, name, thread, seen) if stage == RUNS else None
-
-
-def _halted(look: Look, pids: Sequence[int]) -> Cause | None:
-    """A program that signals stop, where no more is known of it."""
-    known = (one for pid in pids for one in cpus.threads(look, pid))
-    one = max(known, key=lambda one: one.stopped, default=None)
-    if one is None or one.stopped < LEAST:
-        return None
-    why = f"{one.name} is stopped by a signal {units.share(one.stopped)} of the time"
-    return Cause("stopped", one.name, one.stopped, why)
-
-
-def _again(look: Look, name: str, thread: Shares) -> Cause | None:
-    """A program that sends what its cgroup had evicted from memory, and reads it again for that.
-
-    The samples miss its waits: the kernel reads ahead, and to evict pages takes CPU time of the
-    kernel. One that spends more time on its own work than in the kernel is busy with that.
-    """
-    pid = thread.row.pid
-    main = [e for e in look.window.samples(pid).get(pid, ()) if e.rated]
-    again = 8 * PAGE * (mean(e.rate("evicted") for e in main) or 0.0)
-    if not look.rate or again < COUNTED * look.rate:
-        return None
-    times = [(one.system, one.user) for one in look.facts.processes if one.pid == pid]
-    kernel = any(system and system > (user or 0.0) for system, user in times)
-    if 1.0 - thread.ran < HELPER and not kernel:
-        return None
-    why = f"{name} reads {units.scaled(again, 'b/s')} that its cgroup had evicted from memory"
-    limit = main[-1].now.memory
-    return Cause("memory", name, min(1.0, again / look.rate), f"{why}: {limit}" if limit else why)
 
 
 def _name(threads: Sequence[Shares], pids: Sequence[int]) -> str:
@@ -225,10 +197,18 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
         why = f"{name} waits {units.share(share)} of the time for events, its standard input is a "
         why += f"pipe, whose other end is {others}"
         return Cause("pipe", others, share, why)
-    if asked is not None or len(seen) > 1 or not row.ends:
+    if asked is not None or len(seen) > 1 or not row.ends or _early(look, thread):
         return asked
     why = f"{name} sleeps {units.share(share)} of the time until a time is over ({row.call})"
     return Cause("timer", name, share, why)
+
+
+def _early(look: Look, thread: Shares) -> bool:
+    """Whether data wakes a thread before its time is over: it wakes far more often than by that."""
+    after = thread.rows[EVENTS].after
+    known = (one for one in cpus.threads(look, thread.row.pid) if one.tid == thread.row.tid)
+    runs = next((one.runs for one in known), None)
+    return bool(after and runs) and runs * after / 1000 >= EARLY
 
 
 # what a program waits for in which another one is followed
@@ -387,9 +367,9 @@ def _plain(
         part = units.share(share)
         how = f"frozen with its cgroup {row.frozen}" if row.frozen else "stopped by a signal"
         return Cause(stage, name, share, f"{name} is {how} {part} of the time")
-    why = (
-        f"{name} waits {part} of the time {sampled.place(row)}: what it reads was in memory before"
-    )
+    why = f"{name} waits {part} of the time {sampled.place(row)}"
+    if row.kind != "memory":
+        why += ": what it reads was in memory before"
     return Cause(stage, name, share, f"{why}: {row.memory}" if row.memory else why)
 
 

@@ -106,6 +106,8 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
         return "stopped"
     if row.state == "R":
         return RUNS
+    if row.kind == "memory":
+        return row.kind
     if row.call is None:
         return _device(look, entry) if waits else CLOSED
     if row.kind in ("input", "output") and row.object.startswith("/"):
@@ -185,6 +187,8 @@ def how(row: Any) -> str:
 
 def place(row: Any) -> str:
     """`in read() of /data/big (ext4, past the page cache)`."""
+    if row.kind == "memory":
+        return "for memory, which its cgroup does not give"
     if row.call is None:
         return "for a device (state D); the call may not be read"
     limited = f", which a cgroup throttles: {row.throttled}" if row.throttled else ""
