@@ -25,7 +25,8 @@ SHARED = [rule for rule in RULES if any(True for _ in rule.when.calls("share"))]
 # rules that compare a rate with a fixed number, and why that is no share of anything
 FIXED = {
     "a load: below it the setting costs nothing that can be measured": """
-        adaptive-moderation-off adaptive-moderation-too-quick aspm-delays-packets
+        accepts-wait-for-data adaptive-moderation-off adaptive-moderation-too-quick
+        aspm-delays-packets
         capture-port-moderation deep-idle-costs-latency deferred-interrupts-delay-packets
         eee-delays-packets forwarding-fills-a-core interrupt-delay-costs-latency
         interrupt-delay-too-long interrupt-flood-at-100g interrupts-unmoderated

@@ -50,7 +50,8 @@ def test_no_counter_is_read_for_two_purposes() -> None:
     named = {name for names in snmp._SUMS.values() for name in names.split()}
     both = {"TcpExt.TCPAbortOnMemory"}  # one of all aborts
     # read with the drops whose reasons explain them
-    lost = {"Ip.FragFails", "TcpExt.PAWSEstab", "TcpExt.TCPOFODrop"}
+    lost = {"Ip.FragFails", "TcpExt.PAWSEstab", "TcpExt.TCPOFODrop", "TcpExt.TCPZeroWindowDrop"}
+    lost |= {"Ip.InDiscards", "6.Ip6InDiscards", "IpExt.InTruncatedPkts", "6.Ip6InTruncatedPkts"}
     assert named & set(asked) == both | lost
 
 

@@ -45,6 +45,9 @@ class Listener:
         "clients for whose first data it waits more than a second, by TCP_DEFER_ACCEPT",
         "connections", default=0,
     )  # fmt: skip
+    half_open: int = gauge(
+        "connections that are not open yet, at its port", "connections", default=0
+    )
     heard: int = gauge("of its connections, those on which data came", "connections", default=0)
     files: int | None = maybe("open files of the process", "files")
     files_max: int | None = maybe("limit of open files of the process", "files")
@@ -68,7 +71,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
             if row.state == "close-wait":
                 sends = row.send_q or (entry.rate("bytes_acked") or 0.0)
                 unclosed[row.namespace, row.local_port] += not sends
-    mute = silent(frame.rows("half_open"), rows)
+    mute, half_open = silent(frame.rows("half_open"), rows)
     held_by = holders(frame.rows("socket_owners"), rows, door)
     files = {row.pid: row for row in frame.rows("tcp_files")}
     groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
@@ -87,6 +90,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
                 len(queues), max(rest, default=0), unclosed[row.namespace, row.local_port],
                 accepted[row.namespace, row.local_port],
                 mute[row.inode],
+                half_open[row.inode],
                 heard[row.namespace, row.local_port],
                 held.files if held else None,
                 held.limit if held else None,
@@ -132,15 +136,22 @@ def accepts(
     return next(iter(taking if full else [(pid, name) for pid, name, _ in holders]), (None, ""))
 
 
-def silent(waiting: Sequence[HalfOpenRow], doors: Sequence[TcpRow]) -> Counter[int]:
-    """The clients that say nothing, by inode of the listening socket: the first of its port."""
+def silent(
+    waiting: Sequence[HalfOpenRow], doors: Sequence[TcpRow]
+) -> tuple[Counter[int], Counter[int]]:
+    """The clients that say nothing, and all that are not open yet.
+
+    By inode of the listening socket: the first of its port.
+    """
     found: Counter[int] = Counter()
+    every: Counter[int] = Counter()
     for one in waiting:
         at = [row for row in doors if row.local_port == one.local_port]
         own = [row for row in at if row.local == one.local]
         for row in (own or [row for row in at if row.local in EVERYWHERE])[:1]:
             found[row.inode] += one.silent
-    return found
+            every[row.inode] += one.waiting
+    return found, every
 
 
 KIND = Kind(
