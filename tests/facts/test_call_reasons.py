@@ -64,6 +64,61 @@ def test_a_program_whose_datagrams_come_back_at_times_sends_well() -> None:
     assert one.means == "No datagram can be sent: the send buffer stays full"
 
 
+def test_no_buffer_is_no_full_queue_where_nothing_was_dropped() -> None:
+    line = f"{{}} ENOBUFS 9 7 here {TO} 53 app\n"
+    one = called(line.format("sendmsg"), drop_reasons=[], sysctls=[])
+    assert one is not None
+    assert one.means == "The control data of a message may exceed net.core.optmem_max"
+    full = drop_reasons.Row("QDISC_DROP", "p", "here", "", "udp", "", 9)
+    one = called(line.format("sendmsg"), drop_reasons=[full])
+    assert one is not None
+    assert one.means == "The queue of the interface was full"
+    freed = drop_reasons.Row("NOT_SPECIFIED", "msg_zerocopy_realloc", "here", "", "tcp", "", 9)
+    one = called(line.format("sendto"), drop_reasons=[freed])
+    assert one is not None
+    assert "locked memory" in one.means
+
+
+def test_a_unix_socket_meets_no_packet_filter() -> None:
+    one = called("sendto;peer=8213,/run/hub; EPERM 9 7 here unix - app\n")
+    assert one is not None
+    assert one.means == "The receiver of the Unix datagrams is connected to another socket"
+
+
+def test_a_datagram_that_finds_no_port_does_not_wait_for_room() -> None:
+    line = f"sendto EAGAIN 40 7 here {TO} 53 app\n"
+    ports = [sysctls.Row("net.ipv4.ip_local_port_range", "40000 40001")]
+    held = [socket(one, local_port=40000 + one) for one in (0, 1)]
+    one = called(line, sysctls=ports, sockets_udp=held)
+    assert one is not None
+    assert one.means == "All 2 local ports of datagram sockets are in use"
+    one = called(line, sysctls=ports, sockets_udp=held[:1])
+    assert one is not None
+    assert one.means == "No datagram can be sent: the send buffer stays full"
+
+
+def test_a_connection_finds_no_port_though_most_are_free_or_none_may_be_chosen() -> None:
+    line, closed = f"connect EADDRNOTAVAIL 9 7 here {TO} 80 app\n", snmp.row({"TCP.tw": 2})
+    ports = [sysctls.Row("net.ipv4.ip_local_port_range", "40000 40099")]
+    one = called(line, sysctls=ports, snmp=[closed], sockets_tcp=[])
+    assert one is not None
+    assert one.means.endswith(f"the program binds has a connection to {TO} port 80 already")
+    ports.append(sysctls.Row("net.ipv4.ip_local_reserved_ports", "40000-40099"))
+    one = called(line, sysctls=ports, snmp=[closed], sockets_tcp=[])
+    assert one is not None
+    assert "reserves each port" in one.means
+
+
+def test_a_route_that_others_use_is_not_missing() -> None:
+    line = f"connect ENETUNREACH 9 7 here {TO} 443 app\n"
+    one = called(line, ways=[ways.Row(TO, "", "", "", 0, "", 0, interface="eth0")])
+    assert one is not None
+    assert one.means == f"A route leads to {TO}, but perhaps not for this socket"
+    one = called(line, ways=[ways.Row(TO, "", "", "", 0, "", 0, error="ENETUNREACH")])
+    assert one is not None
+    assert one.means == "No route leads to the address to connect to"
+
+
 def test_what_the_program_gave_is_named() -> None:
     one = called("setsockopt;TCP_CONGESTION=vegas; ENOENT 5 7 here - - app\n")
     assert one is not None

@@ -13,16 +13,19 @@ from ..collect import failed_calls
 from ..collect._words import Words
 from ..frame.rates import Frame
 from .flow_words import owners
-from .used_ports import NO_ADDRESS, no_source
+from .used_ports import NO_ADDRESS, SENDS, no_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 READS: Final = ("recvfrom", "recvmsg", "read", "readv")
 CONNECTS: Final = ("connect", "connection")
 RESERVED: Final = "net.ipv4.ip_unprivileged_port_start"
+# what begins the reasons of drops below a socket that sends, of which it may be told by ENOBUFS
+QUEUED: Final = ("QDISC", "FQ_", "CAKE", "DUALPI2", "TC_EGRESS", "NETFILTER", "BPF_CGROUP", "NEIGH")
+ZERO_COPY: Final = "msg_zerocopy_realloc"  # where a notification that found no room is freed
+CONTROL: Final = "net.core.optmem_max"
 WHOLE: Final = 31  # a prefix this long or longer has no address for all its hosts
 LOW: Final = 1024  # below this ports are reserved unless the setting says else
 _THERE: Final = re.compile(r"\b([Oo])n the other end\b")
@@ -223,6 +226,32 @@ def _table_full(one: Given) -> Words | None:
     )
 
 
+def _no_room(one: Given) -> Words | None:
+    """ENOBUFS where nothing below the socket drops: its own memory is what is short."""
+    rows = [row for row in one.frame.rows("drop_reasons") if row.where == "here"]
+    if any(row.place == ZERO_COPY for row in rows):
+        return one.said._replace(
+            means="Sending without a copy needs more locked memory than the program may have",
+            cause="The pages of MSG_ZEROCOPY are locked, and RLIMIT_MEMLOCK of the program bounds "
+            f"them; their notifications count towards {CONTROL}. No packet was made.",
+            advice="`grep locked /proc/PID/limits` shows the limit: raise it (LimitMEMLOCK= of "
+            "systemd, ulimit -l), or let the program send without MSG_ZEROCOPY when it fails.",
+            rests="net/core/skbuff.c, mm_account_pinned_pages(), msg_zerocopy_realloc()",
+        )
+    full = any(row.reason.startswith(QUEUED) for row in rows)
+    full = full or any(entry.rate("drops") for entry in one.frame.tables.get("qdiscs", ()))
+    if full or "drop_reasons" not in one.frame.tables or one.call not in ("sendmsg", "sendmmsg"):
+        return None
+    return one.said._replace(
+        means=f"The control data of a message may exceed {CONTROL}",
+        cause="No queue of this host dropped anything meanwhile. The kernel copies the control "
+        f"data of a message (cmsg) to memory of the socket, which {CONTROL} bounds.",
+        advice=f"`sysctl {CONTROL}` shows the limit: raise it, or let the program give less "
+        "control data. `strace -f -e trace=sendmsg -p PID` shows msg_controllen.",
+        rests="net/socket.c, ____sys_sendmsg(); net/core/sock.c, sock_kmalloc()",
+    )
+
+
 def _no_address(one: Given) -> Words | None:
     """To an address of IPv6 from a host that has none."""
     if not no_source(str(one.address), one.frame):
@@ -237,5 +266,6 @@ _BY: Final[Mapping[tuple[str, str], Callable[[Given], Words | None]]] = {
     ("send", "EACCES"): _broadcast,
     ("send", "ENETUNREACH"): _group, ("connect", "ENETUNREACH"): _group,
     ("send", "ECONNRESET"): _cut, **{(one, "ECONNRESET"): _cut for one in READS},
-    ("send", "EPERM"): _table_full, ("send", NO_ADDRESS): _no_address,
+    ("send", "ENOBUFS"): _no_room, ("send", "EPERM"): _table_full,
+    ("send", NO_ADDRESS): _no_address,
 }  # fmt: skip

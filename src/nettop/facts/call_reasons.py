@@ -11,14 +11,14 @@ from collections import Counter
 from typing import Final
 
 from ..collect._words import Words
-from ..collect.failed_calls import ABROAD, DEVICE, PEER, SIZE
+from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame
-from .call_ends import LOW, RESERVED, SENDS, by_argument, by_end
+from .call_ends import LOW, RESERVED, by_argument, by_end
 from .drop_causes import MOST, PROGRAMMED, few, route_programs
 from .flow_words import owners
 from .group_programs import program, setting
-from .used_ports import holder, none_left
+from .used_ports import SENDS, holder, none_left
 from .way.filtered import filtered
 from .way.flow import FILTERED, Host
 
@@ -71,7 +71,30 @@ def exact(
         by = by if _stands(address, frame) else ""
     if by := by.removesuffix(f",{_CONFINED}"):
         return _refused(said, by, address if error in ROUTED else ""), ()
-    return by_end(by_argument(said, call, error, argument), call, error, (address, port), frame), ()
+    found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
+    alone = found == said and error in ROUTED and _others_reach(address, error, frame)
+    return _of_socket(said, address) if alone else found, ()
+
+
+def _others_reach(address: str, error: str, frame: Frame) -> bool:
+    """Whether the kernel has a route to the address; and, if a neighbour may fail, who connects."""
+    opened = (row for row in frame.rows("failed_calls") if row.address == address)
+    reached = error == "ENETUNREACH" or any(row.error == OPENED for row in opened)
+    return reached and _stands(address, frame)
+
+
+def _of_socket(said: Words, address: str) -> Words:
+    """A socket that is led otherwise than the others of this host."""
+    return said._replace(
+        means=f"A route leads to {address}, but perhaps not for this socket",
+        cause="The kernel, asked without options, has a route there. An option of the socket may "
+        "lead it elsewhere: SO_DONTROUTE (no gateway), its TOS (IP_TOS), mark (SO_MARK), device "
+        "or source address, by which routes and rules choose. Or a router answered by ICMP.",
+        advice="`strace -f -e trace=setsockopt,bind -p PID` shows the options; `ip rule` and `ip "
+        f"route show table all` what they choose (tos, fwmark, unreachable). `ip route get "
+        f"{address} tos 0x10` asks with a TOS.",
+        rests="net/ipv4/route.c, ip_route_output_key_hash_rcu(); socket(7), SO_DONTROUTE",
+    )
 
 
 def _forbidden(

@@ -25,6 +25,7 @@ from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners
 from .single import triple
 
+SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 LAST_PORT: Final = 65_535
 OWN_RANGE: Final = failed_calls.RANGE.removesuffix("=")
 FULL: Final = 0.8  # of the available ports: fewer in use do not explain that none is free
@@ -131,6 +132,10 @@ def none_left(
         return _for_all(said, address, protocol, frame)
     if call == "connect" and error == "EAGAIN":
         return _for_all(said, "", UDP, frame)
+    if call in SENDS and error == "EAGAIN":  # net/ipv4/af_inet.c, inet_autobind()
+        seen = used(frame, "", UDP)
+        none = seen is not None and seen.taken >= seen.of
+        return _for_all(failed_calls.words("connect", error), "", UDP, frame) if none else None
     if call == "connect" and error == NO_ADDRESS:
         if no_source(end[0], frame):
             return failed_calls.words(call, error, end[0])
@@ -199,6 +204,13 @@ def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
     one, whole = used(frame, local, TCP, to), used(frame, "", TCP)
     if one is None or whole is None:
         return None
+    if not whole.of:
+        return said._replace(
+            means=f"{RESERVED} reserves each port of {RANGE}",
+            cause=f"connect() takes no port that {RESERVED} names, and none else is in {RANGE}.",
+            advice=f"`sysctl {RANGE} {RESERVED}` shows both: widen the first, or shorten the "
+            "second to the ports that services bind.",
+        )
     if one.full:
         return said._replace(
             means=f"No local port is free for connections to {to[0]} port {to[1]}",
@@ -214,7 +226,26 @@ def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
             "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): such ports serve every destination. "
             f"Or widen `sysctl {RANGE}`. `ss -tan` shows what holds the ports.",
         )
-    return None
+    closed = [row.time_wait for row in frame.rows("snmp") if row.time_wait is not None]
+    free = closed and whole.taken + sum(closed) < FULL * whole.of
+    return _bound(said, to) if free else None
+
+
+def _bound(said: Words, to: tuple[str, str]) -> Words:
+    """Ports are free: so the program has chosen one, which has a connection to that end.
+
+    net/ipv4/inet_hashtables.c, __inet_check_established(): one in TIME_WAIT may be used again only
+    with timestamps.
+    """
+    there = f"{to[0]} port {to[1]}"
+    return said._replace(
+        means=f"The local port that the program binds has a connection to {there} already",
+        cause="Ports are free for connect() to choose: so the program has bound a port itself, and "
+        "a connection with the same four numbers is open or in TIME_WAIT.",
+        advice="Let the program not bind a source port (or port 0), or keep its connection open. "
+        f"`ss -tan dst {to[0]}` shows the connections with their local ports and states.",
+        rests="net/ipv4/inet_hashtables.c, __inet_check_established()",
+    )
 
 
 def _told(seen: Used) -> str:
