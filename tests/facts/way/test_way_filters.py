@@ -223,6 +223,17 @@ def test_a_policy_without_state_stops_the_packets() -> None:
     assert taken is not None
 
 
+def test_without_a_policy_its_other_direction_goes_too() -> None:
+    """That one drops the answers, which come unprotected."""
+    back = Policy("in", 8, "0.0.0.0/0", "10.0.0.0/24", priority=0, peer=NEAR, states=0)
+    decider = went(FAR, frame(xfrm_policies=[policy(), back])).decider
+    assert decider is not None
+    assert decider.change == (
+        "start the key exchange (IKE), or, if the packets may go unencrypted, ip xfrm policy del "
+        "dir out index 1 and ip xfrm policy del dir in index 8"
+    )
+
+
 @folded(
     "other",
     [{"direction": "fwd"}, {"to": "10.9.0.0/24"}, {"protocol": 17}, {"port": 443}, {"peer": None}],

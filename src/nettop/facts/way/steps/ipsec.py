@@ -10,6 +10,7 @@ from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
 PLACE: Final = 90
+_CURE: Final = "start the key exchange (IKE), or, if the packets may go unencrypted, "
 _PROTOCOLS: Final = {"tcp": 6, "udp": 17}
 
 
@@ -25,6 +26,20 @@ def _missed(leg: Leg) -> bool:
     """Whether packets that are sent find no IPsec state now."""
     return any(one.now.reason == "XfrmOutNoStates" and one.rate("packets")
                for one in leg.host.frame.tables.get("xfrm", ()))  # fmt: skip
+
+
+def _without(leg: Leg, row: PolicyRow) -> str:
+    """The commands without which packets of both directions pass: of any selector, by index.
+
+    A policy of the other direction between the same ends drops the answers that come unprotected
+    (xfrm_policy_check()).
+    """
+    pair = [row] if row.blocks else [
+        row, *(one for one in leg.host.frame.rows("xfrm_policies")
+               if (one.source, one.to) == (row.to, row.source) and one.peer is not None
+               and (one.direction == "out") != (row.direction == "out"))
+    ]  # fmt: skip
+    return " and ".join(f"ip xfrm policy del dir {one.direction} index {one.index}" for one in pair)
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -48,16 +63,16 @@ def look(leg: Leg) -> Iterator[Step]:
             continue
         show = f"ip xfrm policy list dir {row.direction}"
         name = f"the IPsec policy {row.source} to {row.to} dir {row.direction}{_only(row)}"
-        gone = f"ip xfrm policy del dir {row.direction} index {row.index}"  # of any selector
+        gone = _without(leg, row)
         if row.blocks:
             yield Step("ipsec", STOPS, f"{name} blocks {leg.what}", show, gone)
         elif row.peer is not None and row.states == 0:
             yield Step("ipsec", STOPS, f"{name} wants IPsec with {row.peer}, and this host has no "
-                       "IPsec state", show, f"start the key exchange (IKE), or {gone}")  # fmt: skip
+                       "IPsec state", show, f"{_CURE}{gone}")  # fmt: skip
         elif row.peer is not None and row.direction == "out" and _missed(leg):
             yield Step("ipsec", SUSPECT, f"{name} wants IPsec with {row.peer}, and packets find no "
                        "state for it", "ip -s xfrm state",
-                       f"start the key exchange (IKE), or {gone}")  # fmt: skip
+                       f"{_CURE}{gone}")  # fmt: skip
         elif row.peer is not None:
             yield Step("ipsec", HIDDEN, f"whether there is an IPsec state for {name}",
                        "ip -s xfrm state")  # fmt: skip
