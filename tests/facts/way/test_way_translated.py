@@ -42,6 +42,10 @@ def test_packets_to_this_host_are_forwarded_to_the_new_destination() -> None:
     decider = through(TO_INSIDE, neighbour_states=SILENT).decider
     assert decider is not None
     assert decider.saw == f"no neighbour answers for {INSIDE} on b0"
+    assert decider.change.startswith(
+        f"if {INSIDE} is gone, correct the address in that rule, or delete it (nft delete rule "
+        "ip t c handle 2), for rule of handle 2 in chain c "
+    )
 
 
 def test_the_port_is_replaced_too() -> None:

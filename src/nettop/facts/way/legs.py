@@ -14,7 +14,7 @@ from ...collect.translated import Row
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from ..flow_words import end
-from .chains import named, passed, shown
+from .chains import cure, named, passed, shown
 from .flow import Flow, Host, Trouble, address, inside, network
 from .lookup import Hop, routed
 from .packet import Packet, ports
@@ -232,6 +232,7 @@ class Translation:
     port: int
     who: str
     show: str
+    change: str  # where that address is not the one that is meant
 
 
 def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
@@ -247,15 +248,22 @@ def translation(host: Host, hook: str, packet: Packet) -> Translation | None:
         found = _destination(host, ended.rule, ended.data, packet)
         if found is not None:
             who = named(ended.rule, chain)
-            return Translation(*found, who, shown(chain))
+            change = f"correct the address in that rule, or delete it ({cure(ended.rule)})"
+            return Translation(*found, who, shown(chain), change)
     return None
 
 
 def _by_entry(host: Host, flow: Flow) -> Translation | None:
     """What connection tracking does, for a rule that is not understood, or gone."""
-    show = f"conntrack -L -p {flow.protocol} -d {flow.to}"
+    ends = f"-p {flow.protocol} -d {flow.to}"
     found = (
-        Translation(row.sent_to, row.sent_port, "an entry of connection tracking", show)
+        Translation(
+            row.sent_to,
+            row.sent_port,
+            "an entry of connection tracking",
+            f"conntrack -L {ends}",
+            f"conntrack -D {ends} --dport {row.port}",
+        )
         for row in entries(host, flow)
     )
     return next(found, None)

@@ -145,13 +145,15 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     mute, hidden = _mute(leg, link), _hidden(leg, link) if near else None
     covers = f", and {leg.hop.network} there comes before the route by {hidden}" if hidden else ""
     six = "-6 " if ":" in to else ""
+    by = leg.by if leg.by is not None and leg.by.to == to else None
+    meant = f"if {to} is gone, {by.change}, for {by.who} sends them there; else " if by else ""
     elsewhere = (
         f"if {to} is behind {hidden}, and no container or guest of {link.interface}: ip {six}route "
         f"add {to} via {hidden}, or give {link.interface} another network; else "
     )
     return Step(
         "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{covers}{mute}",
-        show, (elsewhere if hidden else "")
+        show, meant + (elsewhere if hidden else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else "")
         + (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
