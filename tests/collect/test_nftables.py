@@ -62,6 +62,17 @@ def test_what_a_rule_tests_of_connections_is_told() -> None:
     assert row.tests == ""  # scrubbed
 
 
+def test_a_rule_on_fragments_is_told_so() -> None:
+    field = expression("payload", be32(2, 1), be32(3, 6), be32(4, 2))
+    mask = expression("bitwise", nest(4, attribute(1, b"\x3f\xff")))
+    other = expression("cmp", be32(2, 1), nest(3, attribute(1, b"\0\0")))
+    port = expression("payload", be32(2, 2), be32(3, 2), be32(4, 2))
+    (row,) = parsed(field, mask, other, port, other, counter(5), verdict(DROP))
+    assert row.tests == "ip frag-off & 0x3fff != 0: fragments"
+    (row,) = parsed(expression("exthdr", be32(1, 1), attribute(2, b"\x2c")), verdict(DROP))
+    assert row.tests == "exthdr frag: fragments"
+
+
 def test_a_verdict_map_may_drop() -> None:
     (row,) = parsed(MATCH, expression("lookup", text(1, "verdicts"), be32(2, 1), be32(3, 0)))
     assert (row.maps, row.packets) == (True, None)

@@ -67,6 +67,18 @@ def test_both_ends_of_a_dropped_packet_are_told(counter: Counter, host: str, fam
     assert (host, port, host, 9) in told
 
 
+def test_a_later_fragment_has_no_ports(counter: Counter) -> None:
+    """Its data are where the ports would be; sent twice, the second is dropped."""
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28, 7, 185, 64, 17, 0, *[b"\x7f\0\0\1"] * 2)
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as door:
+        for _ in range(2):
+            door.sendto(head + b"q" * 8, ("127.0.0.1", 0))
+    rows = [one for one in drop_reasons.parse(counter.text()) if one.reason == "DUP_FRAG"]
+    if not rows:
+        pytest.skip("this kernel has no reason for a fragment that came twice")
+    assert [(one.port or "", one.source_port, one.to_port) for one in rows] == [("", 0, 0)]
+
+
 def programs() -> set[int]:
     """The programs the kernel has, of whomever."""
     kernel, found, last = ctypes.CDLL(None, use_errno=True), set[int](), 0

@@ -33,9 +33,12 @@ QUOTA: Final[codec.Table] = {
 }  # fmt: skip
 OBJECT: Final[codec.Table] = {1: Field("type", "raw"), 2: Field("name", "text")}
 _OBJECTS: Final = {2: "quota", 4: "limit", 5: "ct count"}  # NFT_OBJECT_*: those that a rule tests
+_DATA: Final[codec.Table] = {1: Field("value", "raw")}
 _TESTED: Final[dict[str, codec.Table]] = {
+    "cmp": {2: Field("op", "raw"), 3: Field("data", "nest", _DATA)},
+    "exthdr": {2: Field("type", "raw")},
     "ct": {2: Field("key", "raw")},
-    "bitwise": {4: Field("mask", "nest", {1: Field("value", "raw")})},
+    "bitwise": {4: Field("mask", "nest", _DATA)},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
     "quota": QUOTA,
     "objref": OBJECT,
@@ -46,6 +49,12 @@ _FIELDS: Final[Mapping[tuple[int | None, ...], str]] = {
     (1, 12, 4): "ip saddr", (1, 16, 4): "ip daddr", (1, 8, 16): "ip6 saddr",
     (1, 24, 16): "ip6 daddr", (2, 0, 2): "sport", (2, 2, 2): "dport",
 }  # fmt: skip
+_PARTS: Final[Mapping[tuple[int | None, ...], str]] = {  # which packets of a flow it takes
+    (1, 2, 2): "ip length", (1, 6, 2): "ip frag-off", (2, 13, 1): "tcp flags",
+}  # fmt: skip
+_OFFSET: Final = "ip frag-off"
+_FRAGMENT: Final = 44  # the header of a fragment of IPv6
+_SIGNS: Final = ("", "!= ", "< ", "<= ", "> ", ">= ")  # NFT_CMP_*
 _UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
 _LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw"), 5: Field("flags", "raw")}
 _NAMED: Final = {1: Field("name", "text")}  # of a target of iptables
@@ -69,7 +78,8 @@ class Row:
         "packets dropped; unknown: it does not count them", "packets", default=None
     )
     tests: str = gauge(
-        "what it tests of connections, their state or number, of sets, and of its quota", default=""
+        "what it tests of connections, their state or number, sets, fragments and its quota",
+        default="",
     )
     maps: bool = gauge("a verdict map decides, so it may drop", default=False)
     rejects: bool = gauge("it answers by ICMP or a reset", default=False)
@@ -218,25 +228,35 @@ def mapped(expressions: Sequence[Attributes]) -> str:
 
 
 def tested(expressions: Sequence[Attributes]) -> str:
-    """What a rule tests of tracking, sets and quotas: `ct state invalid`, `ip saddr @banned`.
+    """What a rule tests of tracking, sets, quotas and fragments: `ct state invalid`.
 
     nft writes a state as ct, bitwise with the states as mask, and cmp (net/netfilter/nft_ct.c); a
     number of connections is connlimit (net/netfilter/nft_connlimit.c). A quota that is used up
     stays so (net/netfilter/nft_quota.c).
     """
-    found, state, field = [], False, ""
+    found, state, field, part = [], False, "", ""
     for one in expressions:
         name = one.get("name", "")
         values = decoded(one, _TESTED[name]) if name in _TESTED else {}
+        part = part if name in ("bitwise", "cmp") else ""
         if name == "ct":
             state = _number(values.get("key")) == 0
         elif name == "bitwise" and state:
             bits = int.from_bytes(values.get("mask", {}).get("value", b""), sys.byteorder)
             states = ",".join(word for bit, word in _STATES.items() if bits & bit)
             found += [f"ct state {states}"] if states else []
+        elif name == "bitwise" and part:
+            part += f" & 0x{values.get('mask', {}).get('value', b'').hex()}"
         elif name == "payload":
             place = tuple(_number(values.get(key)) for key in ("base", "offset", "length"))
-            field = _FIELDS.get(place, "")
+            field, part = _FIELDS.get(place, ""), _PARTS.get(place, "")
+        elif name == "cmp" and part and "op" in values:
+            sign = _SIGNS[min(_number(values["op"]) or 0, len(_SIGNS) - 1)]
+            value = _number(values.get("data", {}).get("value")) or 0
+            means = ": fragments" if part.startswith(_OFFSET) and sign == "!= " else ""
+            found.append(f"{part} {sign}{value}{means}")
+        elif name == "exthdr" and _number(values.get("type")) == _FRAGMENT:
+            found.append("exthdr frag: fragments")
         elif name == "lookup":
             found += filter(None, [_listed(decoded(one, _LOOKUP), field)])
         elif name == "connlimit" and "count" in values:

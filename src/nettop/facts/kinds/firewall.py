@@ -34,7 +34,7 @@ class Firewall:
         "packets dropped / packets of the busiest interface and those dropped before one", "ratio"
     )
     rejects: bool = gauge("it answers by ICMP or a reset", default=False)
-    tests: str = gauge("what it tests of connections, of sets and of its quota", default="")
+    tests: str = gauge("what it tests of connections, sets, fragments and its quota", default="")
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:

@@ -13,6 +13,7 @@ from . import btf, counting
 
 IP, IP6 = 0x0800, 0x86DD
 PORTED: Final = (6, 17, 132)  # TCP, UDP and SCTP: their headers begin with both ports
+_LATER: Final = 0x1FFF  # of a header of IPv4: the place of a fragment in its packet
 HEADER: Final = 48  # bytes: 40 of a header, and the ports; options of IPv4 up to 20 bytes
 _ETHERS: Final = {0x0800: "ip", 0x86DD: "ip6", 0x0806: "arp", 0x88CC: "lldp", 0x8100: "vlan"}
 _TRANSPORTS: Final = {
@@ -61,13 +62,20 @@ class Packet:
 
 
 def transport(header: int) -> a.Parts:
-    """As `Packet.transport`, of the header of the network at R8."""
+    """As `Packet.transport`, of the header of the network at R8.
+
+    A later fragment of IPv4 has no such header: R9 = 0 (include/net/ip.h, IP_OFFSET).
+    """
     return (
         *counting.copied(header, a.R8, 0, HEADER),
         *a.number(a.R9, 40), *a.load(a.R8, a.R10, header + 6, 1),
         *a.when(a.R7, "==", IP6, "transport"),
-        *a.load(a.R9, a.R10, header, 1), *a.change(a.R9, "&", 15), *a.change(a.R9, "<<", 2),
         *a.load(a.R8, a.R10, header + 9, 1),
+        *a.load(a.R9, a.R10, header + 6, 2), *a.swapped(a.R9), *a.change(a.R9, "&", _LATER),
+        *a.when(a.R9, "!=", 0, "later"),
+        *a.load(a.R9, a.R10, header, 1), *a.change(a.R9, "&", 15), *a.change(a.R9, "<<", 2),
+        *a.go("transport"),
+        "later", *a.number(a.R9, 0),
         "transport",
     )  # fmt: skip
 
