@@ -48,6 +48,18 @@ def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
     assert recall(memory, threads.Moving).others == (8, 9)
 
 
+@pytest.mark.parametrize(("flags", "sleeps", "kind"), [
+    (0o1, "wait_for_partner", "output"), (0, "wait_for_partner", "input"), (1, "lookup_open", ""),
+])  # fmt: skip
+def test_who_opens_a_named_pipe_is_told_by_where_it_sleeps(
+    tmp_path: Path, flags: int, sleeps: str, kind: str
+) -> None:
+    process(tmp_path, 7, "authd", call(257, 5, 4096, flags), sleeps=sleeps)
+    (row,) = waits.update(Live(str(tmp_path)), memory_of(tmp_path, 7))
+    assert (row.call, row.kind) == ("openat", kind)
+    assert (row.object, row.word) == (("pipe:", 4096) if kind else ("", 0))
+
+
 def test_a_named_pipe_is_told_by_where_its_reader_sleeps(tmp_path: Path) -> None:
     files = [(3, "/run/audit", "0100000")]
     process(tmp_path, 7, "ship", call(0, 3), files=files, sleeps="anon_pipe_read")
@@ -199,7 +211,7 @@ def test_both_tables_have_each_call_that_the_architecture_has() -> None:
     here, arm = (
         {one.name for one in _descriptors.TABLES[a].values()} for a in ("x86_64", "aarch64")
     )
-    assert here - arm == {"poll", "select", "epoll_wait"}
+    assert here - arm == {"poll", "select", "epoll_wait", "open"}
     assert arm <= here
 
 

@@ -110,6 +110,33 @@ def test_behind_a_full_pipe_its_reader_is_named(reader: Any, words: str, helps: 
     assert helps in found.cure
 
 
+@pytest.mark.parametrize(("kind", "state"), [("output", "blocked"), ("input", "")])
+def test_who_writes_into_a_named_pipe_that_nobody_reads_is_blocked(kind: str, state: str) -> None:
+    """One that opens it to read waits for commands."""
+    opens = thread(call="openat", kind=kind, object="pipe:", word=4096)
+    found = facts(program(), waits=[opens])[9]
+    assert found.state == state
+    if state:
+        assert found.does.endswith("by a named pipe: nobody has opened it to read")
+        assert "/proc/9/mem bs=1 skip=4096" in found.cure
+
+
+@pytest.mark.parametrize("received", [0, 9000])
+def test_connections_wait_for_a_program_of_another_namespace(received: int) -> None:
+    queue = socket(2, state="listen", inode=8, local_port=80, recv_q=14, namespace=5)
+    past = socket(3, inode=9, namespace=5, bytes_received=0, bytes_acked=0)
+    served = altered(past, bytes_received=received)
+    frame = Frame(0.0, 1.0, {
+        "program_states": (Entry(program(12, "web", thaw=V1)),),
+        "socket_owners": tuple(Entry(socket_owners.Row(inode, 12, "web")) for inode in (8, 9)),
+        "netns_tcp": (Entry(queue), Entry(served, before=past, seconds=1.0)),
+    })  # fmt: skip
+    known: Any = SimpleNamespace(more={"listener": ()}, processes=(), flows=())
+    (found,) = build(frame, known)
+    assert (found.state, found.held, found.connections, found.ports) == ("frozen", True, 14, (80,))
+    assert found.moved == received
+
+
 def test_who_holds_the_lock_of_a_file_is_named() -> None:
     waiting = thread(call="flock", kind="lock", object="/run/lock", holders=(12,))
     found = facts(program(), program(12, "compactor"), waits=[waiting])[9]

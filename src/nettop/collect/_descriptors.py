@@ -28,8 +28,9 @@ NAMED: Final = 4_000  # descriptors that are followed to find the other ends of 
 MANY: Final = 64  # files of a process among which one is looked for
 _FUSE: Final = "/dev/fuse"
 _PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
-_ACCESS: Final = 0o3  # O_ACCMODE
-_WRITES: Final = 0o1  # O_WRONLY
+_PARTNER: Final = ("wait_for_partner", "fifo_open")  # fs/pipe.c
+ACCESS: Final = 0o3  # O_ACCMODE
+WRITES: Final = 0o1  # O_WRONLY
 _SYNCED: Final = 0o10000  # O_DSYNC, which is a part of O_SYNC; the same for each architecture here
 
 
@@ -81,7 +82,7 @@ class Host(NamedTuple):
             flags = int(words.get("flags", "0"), 8)
         except ValueError:
             flags = 0
-        access = flags & _ACCESS
+        access = flags & ACCESS
         filesystem = device = ""
         if target.startswith("/dev/"):  # a block device has the number of the device itself
             name = target.removeprefix("/dev/").replace("/", "!")
@@ -94,7 +95,7 @@ class Host(NamedTuple):
                     at = parts.index("-", 3)
                     filesystem, device = parts[at + 1], device or parts[2]
         direct = DIRECT.get(self.known.machine or "", 0)
-        return File(target, access > 0, access != _WRITES, filesystem, device,
+        return File(target, access > 0, access != WRITES, filesystem, device,
                     bool(flags & direct), bool(access and flags & _SYNCED),
                     words.get("ino", ""))  # fmt: skip
 
@@ -144,6 +145,11 @@ class Host(NamedTuple):
             return False
         self.opened(f"pipe:{path}", path)
         return True
+
+    def opens_pipe(self, pid: str, tid: str) -> bool:
+        """Whether a thread waits until another one opens the other end of a named pipe."""
+        place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
+        return place in _PARTNER
 
     def opened(self, name: str, path: str) -> list[tuple[str, str]]:
         """The processes that have this file open, with its number there; remembered by `name`."""
@@ -222,7 +228,7 @@ class Call(NamedTuple):
     """A system call: what it waits for, and the places of its arguments."""
 
     name: str
-    kind: str  # input output both sync lock opens timer events child
+    kind: str  # input output both sync lock opens file timer events child
     uses: int | None = None  # the argument with the descriptor
     writes: int | None = None  # the argument with the descriptor to which it writes, of two
     ends: int | None = None  # the argument with the time after which it ends
@@ -241,6 +247,7 @@ _TABLE: Final = {
     "lock": "futex@3=202/98 futex_waitv=449/449 flock:0=73/32 fcntl:0=72/25 semop=65/193 "
             "semtimedop=220/192",
     "opens": "connect:0=42/203",
+    "file": "open=2/- openat=257/56",
     "timer": "nanosleep=35/101 clock_nanosleep=230/115",
     "events": "poll@2*1=7/- ppoll@2*1=271/73 select@4*0=23/- pselect6@4*0=270/72 "
               "epoll_wait@3=232/- "

@@ -31,12 +31,13 @@ class Known:
 
     seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
     rests: dict[int, int] = field(default_factory=dict)
+    queued: frozenset[int] = frozenset()  # inodes of sockets with connections not yet accepted
     subflows: set[int] = field(default_factory=set)  # namespaces with subflows of MPTCP sockets
     reading: int = 0  # its number
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """Every TCP socket of other namespaces that is connected.
+    """Every TCP socket of other namespaces that is connected, or lets connections wait.
 
     `Partly` when some cannot be entered; a namespace that ended has no sockets.
     """
@@ -63,7 +64,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         found = sockets_tcp.parse(
             reply, last.seen.get(space.inode, {}), seen, namespace=space.inode
         )
-        connected = [row for row in found if row.state != "listen"]
+        connected = [row for row in found if row.state != "listen" or row.recv_q]
         rows += connected
         now[space.inode] = seen
         if diag.SUBFLOW in reply:
@@ -71,6 +72,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         if not connected:
             last.rests[space.inode] = _REST + 1
     last.seen = now
+    last.queued = frozenset(row.inode for row in rows if row.state == "listen")
     last.reading += 1
     if not closed:
         return rows

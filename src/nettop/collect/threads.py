@@ -153,7 +153,7 @@ def _moving(memory: Memory) -> list[int]:
         parts[space] = part
     known.parts = parts
     left |= {pid: _ROUNDS for inode in sockets.queued for pid in known.doors.get(inode, ())}
-    behind = recall(memory, sockets_unix.Known).behind
+    behind = recall(memory, sockets_unix.Known).behind | others.queued
     left |= {holders[inode]: _ROUNDS for inode in behind if inode in holders}
     drops = known.drops
     datagrams: list[sockets_udp.Row | netns_udp.Row] = [*recall(memory, sockets_udp.Known).rows]

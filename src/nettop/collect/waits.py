@@ -69,7 +69,10 @@ class Row:
     path: str = gauge(
         "path of that socket, or of its other end, if it is a Unix socket", default=""
     )
-    word: int = gauge("address of the futex, if it is a lock for which it waits", default=0)
+    word: int = gauge(
+        "address of the futex, if it is a lock for which it waits, or of the path that it opens",
+        default=0,
+    )
     filesystem: str = gauge("type of file system of that file", default="")
     device: str = gauge("device of that file, MAJOR:MINOR", default="")
     direct: bool = gauge("the file is read and written past the page cache", default=False)
@@ -222,6 +225,8 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
         known = altered(known, after=arguments[call.ends])
     if call.kind == "events":
         return _on_events(host, pid, known, call, arguments)
+    if call.kind == "file":
+        return _opening(host, pid, known, arguments)
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
@@ -231,6 +236,15 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
             else altered(known, word=_contended(arguments) if call.name == "futex" else 0)
         )  # fmt: skip
     return known if call.uses is None else _on(host, pid, known, call, arguments)
+
+
+def _opening(host: Host, pid: str, row: Row, arguments: Sequence[int]) -> Row:
+    """The row of a thread that opens a file: the path is in the memory of its program."""
+    if not host.opens_pipe(pid, str(row.tid)):
+        return altered(row, kind="")
+    path, flags = arguments[1:3] if row.call == "openat" else arguments[:2]
+    writes = flags & _descriptors.ACCESS == _descriptors.WRITES
+    return altered(row, kind="output" if writes else "input", object="pipe:", word=path)
 
 
 def _contended(arguments: Sequence[int]) -> int:

@@ -49,7 +49,7 @@ STATES: Final[Mapping[str, State]] = {
         "MemoryHigh=), or let the program use less memory", held=True,
     ),
     "blocked": State(
-        "is blocked in {call}() by a full {pipe}: {reader}",
+        "is blocked in {call}() by a {pipe}: {reader}",
         "{free_it}. Until the other end reads, {who} does nothing else: let it not wait for what "
         "it logs", held=True,
     ),

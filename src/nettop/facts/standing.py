@@ -360,8 +360,15 @@ def _reader(
     pid: int, row: Any, known: Programs, seen: tuple[int, ...]
 ) -> Mapping[str, object]:  # fmt: skip
     """Who does not read the pipe into which a thread writes, and what that one does."""
+    if row.call.startswith("open"):
+        path = (
+            f"dd if=/proc/{pid}/mem bs=1 skip={row.word} count=200 2>&- | tr '\\0' '\\n' | head -1"
+        )
+        return {"pipe": "named pipe", "reader": "nobody has opened it to read",
+                "free_it": f"`{path}` shows its path: start what reads it"}  # fmt: skip
     pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
     at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
+    pipe = f"full {pipe}"
     readers = [one for one in row.drains if one not in seen]
     if not readers:
         return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}

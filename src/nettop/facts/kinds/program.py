@@ -8,7 +8,7 @@ that have one listening socket, that of the process in the first of these states
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -57,18 +57,23 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     states = {pid: standing(pid, known) for pid in known.states}
     waiting: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
-    doors = {one.inode: one for one in facts.more.get("listener", ()) if one.waiting}
+    listeners = [one for one in facts.more.get("listener", ()) if one.waiting]
+    doors = {one.inode: one.waiting for one in listeners}
+    beyond = {one.inode: one for one in frame.rows("netns_tcp") if one.state == "listen"}
+    doors |= {inode: one.recv_q for inode, one in beyond.items()}
     for row in frame.rows("socket_owners") if doors else ():
         if row.inode in doors and row.pid is not None:
             holders.setdefault(row.inode, []).append(row.pid)
     for inode, pids in holders.items():
         for pid in pids:
-            waiting[pid] = waiting.get(pid, 0) + doors[inode].waiting
-        first = doors[inode].pid
+            waiting[pid] = waiting.get(pid, 0) + doors[inode]
+        first = next((one.pid for one in listeners if one.inode == inode), pids[0])
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
             states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
     ports = _doors(facts)
+    for door, pid in ((one, pid) for one in beyond.values() for pid in holders.get(one.inode, ())):
+        ports.setdefault(pid, []).append(door.local_port)
     for pid in states:
         waiting[pid] = waiting.get(pid, 0) + unanswered(pid, known)
     unread = {one.pid: one.udp_unread or 0 for one in facts.processes}
@@ -76,7 +81,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         for flow in facts.flows:
             if flow.pid in states:
                 unread[flow.pid] = unread.get(flow.pid, 0) + (flow.recv_q or 0)
-    moved = _moved(facts)
+    moved = _moved(facts) | (_moved_beyond(frame) if beyond else {})
     behind = {row.pid: row.interface for row in frame.rows("tun_readers")}
     nics = {one.name: one for one in facts.nics if one.driver == "tun"} if behind else {}
     nic = {pid: nics[name] for pid, name in behind.items() if name in nics}
@@ -112,7 +117,7 @@ def _reads(frame: Frame) -> set[int]:
     return {row.pid for row in rows if row.inode in moved and row.pid is not None}
 
 
-def _doors(facts: Facts) -> Mapping[int | None, list[int]]:
+def _doors(facts: Facts) -> dict[int | None, list[int]]:
     """The ports at which each process listens."""
     ports: dict[int | None, list[int]] = {}
     for one in facts.more.get("listener", ()):
@@ -120,12 +125,23 @@ def _doors(facts: Facts) -> Mapping[int | None, list[int]]:
     return ports
 
 
-def _moved(facts: Facts) -> Mapping[int | None, float]:
+def _moved(facts: Facts) -> dict[int | None, float]:
     """Bytes/s of the connections of each process, both directions."""
     moved: dict[int | None, float] = {}
     for flow in facts.flows:
         rate = (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
         moved[flow.pid] = moved.get(flow.pid, 0.0) + rate
+    return moved
+
+
+def _moved_beyond(frame: Frame) -> dict[int | None, float]:
+    """The same of processes of other namespaces."""
+    holders = {row.inode: row.pid for row in frame.rows("socket_owners")}
+    moved: dict[int | None, float] = {}
+    for entry in frame.tables.get("netns_tcp", ()):
+        rate = (entry.rate("bytes_received") or 0.0) + (entry.rate("bytes_acked") or 0.0)
+        pid = holders.get(entry.now.inode)
+        moved[pid] = moved.get(pid, 0.0) + rate
     return moved
 
 
@@ -146,7 +162,7 @@ def _queue(nic: Nic | None) -> tuple[str | None, float | None, float | None]:
 KIND = Kind(
     Program, "programs",
     needs=("program_states", "waits", "threads", "socket_owners", "sockets_tcp", "sockets_udp",
-           "tun_readers"),
+           "tun_readers", "netns_tcp"),
     build=build,
     target=lambda program: f"{program.name}[{program.pid}]", owner=attrgetter("name"),
     parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},
