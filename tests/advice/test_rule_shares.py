@@ -32,7 +32,8 @@ FIXED = {
         interrupt-delay-too-long interrupt-flood-at-100g interrupts-unmoderated
         ipsec-on-one-core jumbo-without-scatter-gather merged-packets-small
         offloads-off program-pauses program-stopped one-request-a-connection pause-on-latency-port
-        poll-budget-runs-out poll-time-too-short segmentation-packets-small sender-without-segmentation
+        poll-budget-runs-out poll-time-too-short segmentation-packets-small
+        sender-without-segmentation
         tunnel-segmented-in-software tx-ring-full wireguard-on-one-core xdp-in-generic-mode
         app-on-other-node app-place-by-chance cpu-time-stolen who-limits-the-flow
         segments-arrive-with-gaps window-restarts-after-pauses

@@ -107,7 +107,7 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
     if row.state == "R":
         return RUNS
     if row.kind == "memory":
-        return row.kind
+        return "memory"
     if row.call is None:
         return _device(look, entry) if waits else CLOSED
     if row.kind in ("input", "output") and row.object.startswith("/"):
