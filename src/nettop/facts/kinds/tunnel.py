@@ -85,7 +85,9 @@ def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
             if one.loss_ratio and _through(one, nic, nics, alike, over)
         ]
         worst = max(losing, key=lambda one: one.loss_ratio or 0.0, default=_NONE)
-        below = _below(nics.get(link.link or ""), facts.nics)
+        above = {one for one, below in over.items() if nic.master and below == nic.master}
+        may = [one for one in facts.nics if one.name not in (nic.master, *above)]
+        below = _below(nics.get(link.link or ""), may)
         least = max((one.mtu for one in below if one.mtu), default=None)
         found.append(
             Tunnel(
