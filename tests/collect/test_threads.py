@@ -166,12 +166,18 @@ def test_the_memory_of_sockets_in_a_cgroup_and_in_those_above_it() -> None:
         "/sys/fs/cgroup/box/two/memory.events": "low 0\nmax 12\noom 0\nsock_throttled 7\n",
         "/sys/fs/cgroup/box/memory.events": "low 0\nmax 12\noom 0\nsock_throttled 9\n",
         "/sys/fs/cgroup/before/memory.events": "low 0\nmax 12\noom 0\n",
+        "/sys/fs/cgroup/kills/memory.events": "max 12\noom 2\noom_kill 2\n",
+        "/sys/fs/cgroup/kills/memory.max": "62914560\n",
+        "/sys/fs/cgroup/memory/old/memory.oom_control": "oom_kill_disable 0\noom_kill 3\n",
+        "/sys/fs/cgroup/memory/old/memory.limit_in_bytes": "62914560\n",
     }
-    groups = frozenset({"memory:/box/one", "/box/two", "/before"})
+    groups = frozenset({"memory:/box/one", "/box/two", "/before", "/kills", "memory:/old"})
     memory: Memory = {threads.Moving: threads.Moving(memory_cgroups=groups)}
     assert socket_memory.update(host(files), memory) == [
         socket_memory.Row("/box/two", 7),
+        socket_memory.Row("/kills", None, None, None, 2, 62914560),
         socket_memory.Row("memory:/box", None, 290816, 299008),
+        socket_memory.Row("memory:/old", None, None, None, 3, 62914560),
     ]
     assert socket_memory.update(host(files), {threads.Moving: threads.Moving()}) == []
 

@@ -68,7 +68,9 @@ def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
             **HOST,
             "socket_memory": [
                 socket_memory.Row("memory:/box", None, 299008, 299008),
-                socket_memory.Row("/pod", 30 * step),
+                socket_memory.Row(
+                    "/pod", 30 * step, killed=step, most=9, processes=("web[8]", "nginx[80]")
+                ),
             ],
             "threads": [run, new],
         }
@@ -76,7 +78,8 @@ def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
     box, pod = joined(at(0), at(1)).more["memcg"]
     assert (box.cgroup, box.refused, box.peak, box.limit) == ("/box", None, 299008, 299008)
     assert (box.processes, box.pids) == (("curl[70]",), (70,))
-    assert (pod.cgroup, pod.refused, pod.limit, pod.processes) == ("/pod", 30, None, ("nginx[80]",))
+    assert (pod.cgroup, pod.refused, pod.limit, pod.killed) == ("/pod", 30, None, 1)
+    assert (pod.most, pod.processes) == (9, ("nginx[80]", "web[8]"))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ programs in the shared memory; `throttling` says where their cgroups are looked 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -39,16 +40,22 @@ def update(source: Source, memory: Memory) -> list[Row]:
     """The cgroups with a limit, and their ancestors. OSError when there is no /proc."""
     if Moving not in memory:
         source.listing("/proc")
-    held = recall(memory, socket_owners.Known).held
-    pids = dict.fromkeys(pid for doors in recall(memory, Moving).doors.values() for pid in doors)
     names: dict[str, list[str]] = {}
-    for pid in islice((str(one) for one in pids if str(one) in held), MOST):
-        group = cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "", "pids")
-        for above in ancestors(group or ""):
-            names.setdefault(above, []).append(f"{held[pid].name}[{pid}]")
+    for group, name in listening(source, memory, "pids"):
+        for above in ancestors(group):
+            names.setdefault(above, []).append(name)
     roots = roots_of(source) if names else ()
     rows = (_row(source, roots, group, names[group]) for group in sorted(names))
     return [row for row in rows if row is not None]
+
+
+def listening(source: Source, memory: Memory, controller: str) -> Iterator[tuple[str, str]]:
+    """The programs that listen, as name[pid], each after its cgroup of a controller."""
+    held = recall(memory, socket_owners.Known).held
+    pids = dict.fromkeys(pid for doors in recall(memory, Moving).doors.values() for pid in doors)
+    for pid in islice((str(one) for one in pids if str(one) in held), MOST):
+        group = cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "", controller)
+        yield group or "", f"{held[pid].name}[{pid}]"
 
 
 def _row(source: Source, roots: tuple[str, ...], group: str, names: list[str]) -> Row | None:

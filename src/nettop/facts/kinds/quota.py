@@ -131,7 +131,7 @@ WAITS: Final = 0.5  # of busy time: the send buffer limits the flow
 
 @dataclass(frozen=True, slots=True)
 class Memcg:
-    """One cgroup; `processes` are those that move data in it or below it."""
+    """One cgroup; `processes` are those that move data in it or below it, or that listen."""
 
     cgroup: str = label("cgroup")
     refused: float | None = maybe("times that TCP sockets were refused memory (v2)", "events/s")
@@ -149,6 +149,10 @@ class Memcg:
         "find none", default=False,
     )  # fmt: skip
     ports: tuple[int, ...] = gauge("local ports of the flows of its processes", default=())
+    killed: float | None = maybe(
+        "of its processes, those that were killed for lack of memory", "processes/s"
+    )
+    most: int | None = maybe("memory that it may use", "bytes")
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -166,7 +170,9 @@ def memcgs(frame: Frame, facts: Facts) -> tuple[Memcg, ...]:
             entry.rate("refused"),
             entry.now.peak,
             entry.now.limit,
-            below(entry.now.cgroup, names),
+            tuple(dict.fromkeys((*below(entry.now.cgroup, names), *entry.now.processes))),
+            killed=entry.rate("killed"),
+            most=entry.now.most,
         )
         for entry in entries
     )
