@@ -35,7 +35,9 @@ ALL = ("output", "input", "forward")
 def test_a_rule_that_matches_and_drops_stops_the_packets(rule: tuple[Any, ...]) -> None:
     decider = went(FAR, ruled(rule), port=80).decider
     assert decider is not None
-    assert decider.saw == "rule of handle 2 in chain c (hook output, inet t) drops packets"
+    verb = "rejects" if ("reject",) in rule else "drops"
+    assert decider.saw == f"rule of handle 2 in chain c (hook output, inet t) {verb} packets"
+    assert decider.answers == (verb == "rejects")
     assert decider.change == "nft delete rule inet t c handle 2"
 
 

@@ -59,7 +59,9 @@ def test_a_redirection_goes_to_a_port_of_this_host() -> None:
     assert any("app[7] listens" in one.saw for one in way.steps)
     decider = through(does, sockets_tcp=[listener("0.0.0.0", 443)]).decider
     assert decider is not None
-    assert decider.saw == "nothing listens at tcp port 80"
+    rule = "rule of handle 2 in chain c (hook prerouting, ip t)"
+    assert decider.saw == f"nothing listens at tcp port 80, to which {rule} sends these packets"
+    assert "correct the rule" in decider.change
 
 
 def test_what_this_host_sends_is_translated_in_its_output() -> None:

@@ -13,7 +13,7 @@ from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
 from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble
-from ..way.trouble import flows, troubles
+from ..way.trouble import SILENCE, flows, troubles
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 RULES: Final = "hooks"
@@ -77,7 +77,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     meant = _meant(trouble, step)
     return WayFact(
         id=f"{flow.name} from {flow.origin}" if trouble.space else flow.name,
-        what=trouble.calls[0],
+        what=trouble.calls[0].replace(SILENCE, "is refused" if step.answers else SILENCE),
         stops=bool(step.saw),
         decider=f"{step.saw}{marked}",
         nic=_nic(frame, way),
@@ -90,7 +90,8 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,
-        slow=any(
+        slow=not step.answers
+        and any(
             one in SILENT and not (one == REFUSED and step.place in ROUTING)
             for one in trouble.errors
         ),

@@ -90,6 +90,7 @@ class Step:
     change: str = ""  # cures it: a command, or who must act
     neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
     qdisc: str = ""  # that it is about, as facts of qdiscs are named
+    answers: bool = False  # it refuses the packets with an answer, at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ CALLS: Final = {
     "connection": "tcp", "connect": "", "sendto": "udp", "sendmsg": "udp", "sendmmsg": "udp",
 }  # fmt: skip
 WALKED: Final = 16  # of other namespaces those of whom it is looked up how they come here
+SILENCE: Final = "gets no answer"  # an attempt that its program gave up
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
 
 
@@ -215,7 +216,7 @@ def _calls(frame: Frame) -> Iterator[_Part]:
             if call == "connection":
                 call, ends = "a connection", f"ends with {row.error}"
             if row.error == "GIVEN_UP":
-                ends = "gets no answer"
+                ends = SILENCE
             said, known = f"{call} of {who} to {name} {ends}", f"{who}/{row.call}/{row.error}"
             yield _Part(*place, said, known, row.events, pid=row.pid)
 

@@ -170,8 +170,10 @@ def _told(
         yield _called(leg, who, chain, by)
         return
     if who and by is not None:
+        answers = any(words[0] == "reject" for words in by.does)
+        verb = "rejects" if answers else "drops"
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what}{why}", show, cure(by) + then,
+            "hooks", STOPS, f"{who} {verb} {leg.what}{why}", show, cure(by) + then, answers=answers,
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port

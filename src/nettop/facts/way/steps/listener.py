@@ -41,11 +41,19 @@ def look(leg: Leg) -> Iterator[Step]:
             )  # fmt: skip
         else:
             saw = f"nothing listens at {flow.protocol} port {flow.port}"
+            saw += f", to which {leg.by.who} sends these packets" if leg.by is not None else ""
             held = holder(host.frame, flow.protocol, flow.port)
             if kept := _kept(leg, STOPS, f", where {saw}"):
                 yield from kept
             elif held is None:
-                yield Step("listener", STOPS, saw, show, "start the service")
+                yield Step(
+                    "listener",
+                    STOPS,
+                    saw,
+                    show,
+                    "start the service"
+                    + (f", or correct the rule ({leg.by.show})" if leg.by is not None else ""),
+                )
             else:
                 yield Step("listener", STOPS, f"{saw}: {held.saw}",
                            f"ss -an{flow.protocol[0]}p sport = :{flow.port}",
