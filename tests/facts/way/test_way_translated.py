@@ -107,3 +107,11 @@ def test_answers_leave_from_another_address_than_was_asked() -> None:
     assert way.suspect is not None
     assert way.suspect.saw.startswith(f"the answers of app[7] leave from {NEAR}, not from 10.1.0.1")
     assert asked(datagrams("10.1.0.1"), "10.1.0.1").suspect is None
+
+
+def test_the_rule_that_leads_a_connection_of_this_host_to_a_closed_port_is_named() -> None:
+    does = (("immediate", 1, "0050"), ("redir", 1))
+    decider = through(does, "output", sockets_tcp=[listener("0.0.0.0", 443)]).decider
+    assert decider is not None
+    rule = "rule of handle 2 in chain c (hook output, ip t)"
+    assert decider.saw == f"nothing listens at tcp port 80, to which {rule} sends these packets"

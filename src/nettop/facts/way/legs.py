@@ -104,7 +104,7 @@ def _sent(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         sent = replace(sends(_to(flow, by), source), was=flow, by=by)
     yield sent
     if sent.hop.kind == "local":
-        yield Leg(IN, sent.flow, sent.question, sent.hop, host)
+        yield Leg(IN, sent.flow, sent.question, sent.hop, host, by=by)
         yield Leg(IN, sent.flow, sent.question, sent.hop, host, back=True)
     elif sent.hop.kind == "unicast" and sent.hop.interface and source:
         answers = Question(source, sent.flow.to, sent.hop.interface, protocol=flow.protocol)
