@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from waiting_programs import call, process, rows
+from waiting_programs import call, memory_of, process, rows
 
-from nettop.collect import sockets_unix
+from nettop.collect import sockets_udp, sockets_unix, waits
+from nettop.collect._table import recall
+from nettop.host.source import Live
 
 LIMIT = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
 
@@ -152,3 +154,15 @@ def test_a_fault_without_memory_of_the_cgroup_is_none_of_a_file(
     process(tmp_path, 7, "cache", "-1 0x7ffc00000000 0x7f0000000000", state="D", sleeps=sleeps)
     (tmp_path / "proc/7/cgroup").write_text("4:memory:/cache\n")
     assert rows(tmp_path, 7)[7].kind == kind
+
+
+@pytest.mark.parametrize(("remote_port", "told"), [(53, ("10.0.0.9", 53)), (0, ("", 4000))])
+def test_the_other_end_of_a_udp_socket_is_told(
+    tmp_path: Path, remote_port: int, told: tuple[str, int]
+) -> None:
+    process(tmp_path, 7, "ship", call(45, 4), files=[(4, "socket:[9]", "02")])
+    memory = memory_of(tmp_path, 7)
+    one = sockets_udp.Row(9, "10.0.0.1", 4000, "10.0.0.9", remote_port, False, 0, 0, 0, 0)
+    recall(memory, sockets_udp.Known).rows = (one,)
+    (row,) = waits.update(Live(str(tmp_path)), memory)
+    assert (row.remote, row.port) == told

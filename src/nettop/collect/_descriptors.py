@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from ..files.bounds import count
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _lines, _sysfs, socket_owners, sockets_unix
+from . import _lines, _sysfs, socket_owners, sockets_udp, sockets_unix
 
 INPUT: Final = "0"  # standard input
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
@@ -58,6 +58,7 @@ class Known:
     holders: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
     paths: dict[str, str] = field(default_factory=dict)  # of Unix sockets; empty: without a name
+    datagrams: Mapping[str, sockets_udp.Row] = field(default_factory=dict)  # UDP sockets
 
 
 class Host(NamedTuple):

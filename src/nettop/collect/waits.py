@@ -33,7 +33,16 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from . import _descriptors, _group_limits, _lines, _sysfs, processes, socket_owners, threads
+from . import (
+    _descriptors,
+    _group_limits,
+    _lines,
+    _sysfs,
+    processes,
+    socket_owners,
+    sockets_udp,
+    threads,
+)
 from ._descriptors import File, Host, Known
 from ._table import Memory, Table, recall
 
@@ -69,6 +78,10 @@ class Row:
     path: str = gauge(
         "path of that socket, or of its other end, if it is a Unix socket", default=""
     )
+    remote: str = gauge(
+        "address to which that socket is connected, if it is a UDP socket", default=""
+    )
+    port: int = gauge("port there; its own one where it is not connected; 0: no UDP", default=0)
     word: int = gauge(
         "address of the futex, if it is a lock for which it waits, or of the path that it opens",
         default=0,
@@ -119,6 +132,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
             for what, inodes in (("pipe", process.pipes), ("socket", process.inodes)):
                 for number, inode in inodes.items():
                     known.holders.setdefault(f"{what}:[{inode}]", []).append((holder, number))
+    datagrams = recall(memory, sockets_udp.Known).rows
+    known.datagrams = {f"socket:[{row.inode}]": row for row in datagrams}
     host = Host(source, known, owners, [])
     rows, seen = list[Row](), set[int]()
     waiting: deque[int] = deque(moving.rounds)
@@ -306,6 +321,10 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(target=f"pipe:{file.target}")
     pipes = host.servers(file) or host.at(pid, [file], writes=read)
+    known = host.known.datagrams.get(file.target)
+    if known is not None:
+        port = known.remote_port or known.local_port
+        row = altered(row, port=port, remote=known.remote if known.remote_port else "")
     return altered(
         _named(row, file), kind=kind, path=host.path(file.target, pipes),
         feeds=pipes if read else (), drains=() if read else pipes,

@@ -13,6 +13,7 @@ from pod_tables import counted, limit_of_pod, pod
 from nettop.collect import qdiscs
 from nettop.facts.kinds.program import Program
 from nettop.facts.limits import Limit
+from nettop.facts.limits.stages import cpu as cpus
 from nettop.facts.limits.stages.tun import readings
 from nettop.facts.limits.words import line
 
@@ -88,3 +89,16 @@ def test_others_are_not_told_so(dropped: float, driver: str) -> None:
 def test_a_burst_that_finds_it_full_does_not_limit() -> None:
     (found,) = readings(look(10.0, 990.0))
     assert (found.name, found.held) == ("program behind it", 0.01)
+
+
+@pytest.mark.parametrize(("spent", "told"), [(0.5, True), (0.2, False)])
+def test_a_program_without_time_that_takes_the_packets_of_a_flow_limits_it(
+    monkeypatch: pytest.MonkeyPatch, spent: float, told: bool
+) -> None:
+    """The queue of a TUN interface is on this host, before that program."""
+    busy = cpus.Thread("vpnd[7]", spent, 0.45, 0.0, 0.0, None, None, 0, tid=7)
+    monkeypatch.setattr(cpus, "threads", lambda *_: [busy])
+    one = look(0.0, 5.0, "tun", VPN)
+    one.over, one.rate = "flow", 1e6
+    found = [(each.stage, each.name) for each in readings(one)]
+    assert found == ([("thread", "vpnd[7]")] if told else [])

@@ -155,3 +155,27 @@ def test_a_wait_with_a_time_that_data_ends_is_no_timer(
         return {**tables, "threads": known}
 
     assert flow(limits(at)).stage.stage == told
+
+
+@pytest.mark.parametrize(("remote", "port", "stage", "words"), [
+    ("10.0.0.9", 53, "request", "for datagrams (UDP) of 10.0.0.9:53, a name server"),
+    ("10.0.0.9", 5004, "relay", "for datagrams (UDP) of 10.0.0.9:5004"),
+    ("", 5004, "relay", "for datagrams (UDP) at port 5004"),
+    ("", 0, "application", ""),
+])  # fmt: skip
+def test_who_sends_the_datagrams_is_told(remote: str, port: int, stage: str, words: str) -> None:
+    asks = row("recvfrom", "input", object="socket:[99]", remote=remote, port=port)
+    found = sender(asks).stage
+    assert found.stage == stage
+    assert found.because.endswith(words)
+
+
+@pytest.mark.parametrize(("unacked", "told"), [(0, "nagle"), (1, "application")])
+def test_data_that_a_cork_holds_is_a_small_write_of_this_end(unacked: int, told: str) -> None:
+    def at(s: float) -> Tables:
+        corked = {**ROOM, "notsent": 200, "unacked": unacked}
+        return moment(s, rates={**IDLE, "bytes_acked": 40_000}, gauges=corked, ran=0.05)
+
+    found = flow(limits(at)).stage
+    assert found.stage == told
+    assert ("TCP_CORK or MSG_MORE" in found.because) is (told == "nagle")

@@ -47,6 +47,7 @@ DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
 LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
 ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
+DNS: Final = 53  # the port of a name server
 EARLY: Final = 4.0  # wakeups in the time after which it would wake by itself
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
@@ -85,7 +86,7 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     if stage == RUNS and len(seen) > 1:
         return _of_core(look, pids[0], name, thread)
     if stage == SOCKET:
-        found = _relays(look, name, thread, SOCKET)
+        found = _relays(look, name, thread, SOCKET) or _datagrams(look, name, thread)
         if found is not None or len(seen) > 1:
             return found
         found = _asked(look, name, thread)
@@ -263,6 +264,20 @@ def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
         why = f"{name} waits {share} of the time for events, and "
         why += f"sends on what {remote} sends" if look.sends else f"{remote} takes no more"
     return Cause("relay", name, thread.parts[kind], why, other=flow_name(others[0]))
+
+
+def _datagrams(look: Look, name: str, thread: Shares) -> Cause | None:
+    """A program that waits for datagrams: for a name server, or for what it passes on."""
+    row, part = thread.rows[SOCKET], thread.parts[SOCKET]
+    if not row.port or not look.sends:
+        return None
+    why = f"{name} waits {units.share(part)} of the time for datagrams (UDP) "
+    if not row.remote:
+        return Cause("relay", name, part, f"{why}at port {row.port}")
+    why += f"of {end(row.remote, row.port)}"
+    if row.port == DNS:
+        return Cause("request", name, part, f"{why}, a name server")
+    return Cause("relay", name, part, why)
 
 
 def _pair(look: Look, other: Flow) -> bool:

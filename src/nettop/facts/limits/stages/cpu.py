@@ -114,7 +114,7 @@ def readings(look: Look) -> Iterator[Reading]:
     """The thread of a flow's process, its interrupt core, and the backlog of that core."""
     pid = look.flow.pid if look.flow is not None else None
     if pid is not None:
-        known = threads(look, pid) or _process(look, pid)
+        known = threads(look, pid) or whole(look, pid)
         busiest = max(known, key=lambda one: one.used, default=None)
         if busiest is not None:
             busiest, names = _pool(look, pid, known, busiest)
@@ -166,7 +166,7 @@ def _pool(
     return both, f"the threads {names} compute in turn, one at a time"
 
 
-def _process(look: Look, pid: int) -> list[Thread]:
+def whole(look: Look, pid: int) -> list[Thread]:
     """The process as a whole, if its threads are not known; of one thread this is the same."""
     return [
         Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ....frame.rates import Entry
 from ....terms import formulas, units
 from ...kinds.metric import locking
 from .. import Interval, Reading
@@ -102,7 +103,19 @@ def _small(look: Look) -> Iterator[Reading]:
     """A part of a request that waits until the part before it is acknowledged, which takes 40 ms.
 
     Nagle's algorithm holds it (tcp_nagle_test()), and the peer waits for the rest of the request.
+    A cork holds it for 200 ms, with nothing to be acknowledged.
     """
+    corked = look.rate and share(map(_corked, look.tcp))
+    if corked and corked >= 0.5:
+        why = (
+            f"in {units.share(corked)} of the samples a part smaller than a segment waits, though "
+        )
+        why += (
+            "nothing is in flight and the window is open: TCP_CORK or MSG_MORE holds it for 200 ms"
+        )
+        yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, corked,
+                      None, corked)  # fmt: skip
+        return
     rtt, least = look.now("rtt") or 0, look.now("min_rtt")
     held = share(
         0 < (one.now.notsent or 0) < (one.now.mss or 0) and 0 < (one.now.unacked or 0) <= PART
@@ -114,6 +127,13 @@ def _small(look: Look) -> Iterator[Reading]:
         why += " on average"
         yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, held,
                       None, held)  # fmt: skip
+
+
+def _corked(entry: Entry[Any]) -> bool:
+    """Whether the program holds back a part of a segment: the rule corked-data-waits."""
+    row, mss = entry.now, entry.now.mss or 0
+    probed = bool(row.unacked or row.probes)
+    return 0 < (row.notsent or 0) < mss < (row.snd_wnd or 0) and not probed
 
 
 def _refused(look: Look) -> Iterator[Reading]:
