@@ -179,3 +179,19 @@ def test_data_that_a_cork_holds_is_a_small_write_of_this_end(unacked: int, told:
     found = flow(limits(at)).stage
     assert found.stage == told
     assert ("TCP_CORK or MSG_MORE" in found.because) is (told == "nagle")
+
+
+@pytest.mark.parametrize(("limit", "most"), [
+    ("/g/io.max allows rbps=130000000 riops=9 on vda (254:0)", 1.04e9),
+    ("/g/blkio.throttle.read_bps_device allows 130000000 bytes/s on vda (254:0)", 1.04e9),
+    ("/g/blkio.throttle.read_iops_device allows 9 requests/s on vda (254:0)", 8 * BYTES / 0.65),
+])  # fmt: skip
+def test_a_device_carries_no_more_than_its_cgroup_allows(limit: str, most: float) -> None:
+    read = row("read", "input", object="/big", state="D", throttled=limit)
+
+    def at(s: float) -> Tables:
+        return moment(s, rates=IDLE, gauges=ROOM, ran=0.35, more={"waits": [read]})
+
+    found = flow(limits(at)).stage
+    assert found.stage == "disk-read"
+    assert found.capacity == pytest.approx((8 * BYTES, most), rel=0.01)

@@ -16,7 +16,7 @@ from ...terms import units
 from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
-from . import Interval, sampled, stopped
+from . import sampled, stopped
 from .looks import Look
 from .sampled import (
     CHILD,
@@ -24,7 +24,6 @@ from .sampled import (
     EVENTS,
     GIVES,
     HELPER,
-    LEAST,
     LOOSE,
     OTHER,
     RUNS,
@@ -133,7 +132,9 @@ def _of_pipe(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
         return _behind(found, why, "" if file else "pipe")
     if file:
         stage = "disk-read" if row.kind == "input" else "disk-write"
-        return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct))
+        return Cause(
+            stage, name, share, why, sampled.carried(look.rate, share, row, direct=row.direct)
+        )
     at = f", whose other end is {others}" if others else ""
     return Cause("pipe", others or name, share, f"{why}{at}")
 
@@ -236,8 +237,9 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
         held, why = events, f"{why} {sampled.place(events)}"
     elif held is not None:
         why += f", in part {sampled.place(held)}"
+    direct = held is events and held is not None
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
-                 _carried(look.rate, share, direct=held is events and held is not None),
+                 sampled.carried(look.rate, share, held, direct=direct),
                  how=sampled.how(held) if held is not None else "")  # fmt: skip
 
 
@@ -358,8 +360,8 @@ def _plain(
         why, how = f"{name} waits {part} of the time {sampled.place(row)}", sampled.how(row)
         if how == "cached" and len({*thread.files}) >= max(FILES, OFTEN * len(thread.files)):
             why, how = f"{why}, another file in each sample", "files"
-        return Cause(stage, name, share, why, _carried(look.rate, share, direct=row.direct),
-                     how=how)  # fmt: skip
+        capacity = sampled.carried(look.rate, share, row, direct=row.direct)
+        return Cause(stage, name, share, why, capacity, how=how)
     if stage == "timer":
         return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
     if stage == "lock":
@@ -386,13 +388,3 @@ def _plain(
     if row.kind != "memory":
         why += ": what it reads was in memory before"
     return Cause(stage, name, share, f"{why}: {row.memory}" if row.memory else why)
-
-
-def _carried(rate: float, share: float, *, direct: bool) -> Interval:
-    """What a device carries that a stream waits for in this share of the time.
-
-    Past the page cache the device does nothing for the stream in the rest of the time. Through it,
-    the kernel reads ahead or writes behind meanwhile, so the rest may be busy as well.
-    """
-    most = rate / max(share, LEAST)
-    return (max(rate, 0.9 * most), 1.1 * most) if direct else (rate, most)

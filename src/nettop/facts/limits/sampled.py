@@ -220,3 +220,25 @@ def lock(row: Any) -> str:
     if row.call == "futex" and not row.word:  # it may be idle
         return "another thread"
     return "a lock that another thread or process holds"
+
+
+def allowed(row: Any) -> float | None:
+    """The bit/s that a cgroup allows of the device; None: it limits nothing, or only requests."""
+    words = row.throttled.partition(" allows ")[2].split()
+    found = [word.partition("=")[2] for word in words if word.partition("=")[0] in ("rbps", "wbps")]
+    found += words[:1] if words[1:2] == ["bytes/s"] else []
+    return min((8.0 * int(one) for one in found if one.isdecimal()), default=None)
+
+
+def carried(rate: float, share: float, row: Any, *, direct: bool) -> Interval:
+    """What a device carries that a stream waits for in this share of the time.
+
+    Past the page cache the device does nothing for the stream in the rest of the time. Through it,
+    the kernel reads ahead or writes behind meanwhile, so the rest may be busy as well. A cgroup
+    that throttles the device lets no more pass than it allows.
+    """
+    bound = allowed(row) if row is not None else None
+    most = rate / max(share, LEAST)
+    least, most = (max(rate, 0.9 * most), 1.1 * most) if direct else (rate, most)
+    most = most if bound is None else max(rate, min(most, bound))
+    return min(least, most), most

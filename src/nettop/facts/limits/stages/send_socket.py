@@ -209,6 +209,8 @@ def _buffer(look: Look, *, lets: bool) -> Iterator[Reading]:
     fixed = used >= 0.5 and size < formulas.least_send_buffer(look.now("mss") or 0)
     chosen = most is not None and size < SET * most and (held >= 0.5 or fixed)
     owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
+    if not chosen and used >= 0.5 and most is not None and size < SET * most:
+        owner += " or SO_SNDBUF"
     fills = chosen or most is None or (held >= OFTEN and used >= 0.5)  # and did not grow
     largest = size if fills else max(size, most or 0)
     name = f"send buffer {units.size(size)}, {owner}"
