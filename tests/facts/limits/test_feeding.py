@@ -335,7 +335,7 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
 
 
 @folded(("one", "how"), [
-    (row("read", "input", object="/data/big", state="D", throttled=LIMIT, direct=True), "throttled"),
+    (row("read", "input", object="/big", state="D", throttled=LIMIT, direct=True), "throttled"),
     (row("read", "input", object="/data/big", state="D", direct=True), "direct"),
     (row("read", "input", object="/data/big", state="D"), "cached"),
     (row("fsync", "sync", object="/data/big", state="D"), "synced"),
