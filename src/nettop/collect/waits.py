@@ -238,19 +238,26 @@ def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
     )  # fmt: skip
     if known.ends and call.ends is not None and call.name in _MILLISECONDS:
         known = altered(known, after=arguments[call.ends])
+    return _for(host, pid, tid, known, call, arguments)
+
+
+def _for(
+    host: Host, pid: str, tid: str, row: Row, call: _descriptors.Call, arguments: Sequence[int]
+) -> Row:  # fmt: skip
+    """The row with that for which the call waits."""
     if call.kind == "events":
-        return _on_events(host, pid, known, call, arguments)
+        return _on_events(host, pid, row, call, arguments)
     if call.kind == "file":
-        return _opening(host, pid, known, arguments)
+        return _opening(host, pid, row, arguments)
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
-        return altered(known, children=tuple(int(n) for n in names.split() if n.isdecimal()))
+        return altered(row, children=tuple(int(n) for n in names.split() if n.isdecimal()))
     if call.kind == "lock":
-        known = (
-            altered(known, holders=holders(host.source, row.pid)) if call.uses is not None
-            else altered(known, word=_contended(arguments) if call.name == "futex" else 0)
+        row = (
+            altered(row, holders=holders(host.source, row.pid)) if call.uses is not None
+            else altered(row, word=_contended(arguments) if call.name == "futex" else 0)
         )  # fmt: skip
-    return known if call.uses is None else _on(host, pid, known, call, arguments)
+    return row if call.uses is None else _on(host, pid, row, call, arguments)
 
 
 def _opening(host: Host, pid: str, row: Row, arguments: Sequence[int]) -> Row:
