@@ -162,7 +162,7 @@ def test_conditions_in_words_or_refused(over: str, update: bool) -> None:
             told = words.in_words(condition(text, over, LIMITS), LIMITS)
         except ExpressionError as error:
             told = f"refused: {error}"
-        out.append(f"{text}\n    {told}")
+        out.append(f"{text}: {told}")
     same(GOLDEN / f"conditions-{over}.txt", "\n".join(out) + "\n", update)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from flow_tables import socket
+from held_programs import facts, program, thread
 
 from nettop.collect import (
     failed_calls,
@@ -14,38 +15,12 @@ from nettop.collect import (
     socket_owners,
     sockets_udp,
     threads,
-    tun_readers,
     waits,
 )
 from nettop.facts.held import STATES
-from nettop.facts.kinds import listener
 from nettop.facts.kinds.program import Program, build
 from nettop.frame.fields import altered
 from nettop.frame.rates import Entry, Frame
-
-
-def program(pid: int = 9, name: str = "app", **known: Any) -> program_states.Row:
-    return program_states.Row(pid, name, **{"thaw": "", **known})
-
-
-def thread(
-    pid: int = 9, state: str = "S", call: str | None = "", kind: str = "", **known: Any
-) -> waits.Row:
-    return waits.Row(pid, pid, 1, "app", state, call, kind, **known)
-
-
-def facts(*states: program_states.Row, **tables: Any) -> dict[int, Program]:
-    """The programs of a host where app[9] listens, and nine connections wait."""
-    frame = Frame(0.0, 0.0, {
-        "sockets_tcp": (Entry(socket(1, state="listen", inode=7, recv_q=9, send_q=128)),),
-        "program_states": tuple(map(Entry, states)),
-        "socket_owners": (Entry(socket_owners.Row(7, 9, "app")),),
-        **{name: tuple(map(Entry, rows)) for name, rows in tables.items()},
-    })  # fmt: skip
-    known: Any = SimpleNamespace(
-        more={"listener": listener.build(frame, None)}, processes=(), flows=()
-    )
-    return {one.pid: one for one in build(frame, known)}
 
 
 def call(name: str, error: str = "EAGAIN", where: str = "here") -> failed_calls.Row:
@@ -400,25 +375,3 @@ def test_a_client_that_waits_for_data_is_not_told_to_end_its_idle_clients() -> N
     found = stands(READS, hears)
     assert found.does == "waits in recvfrom() for data of 10.0.0.9:5432, to which it is connected"
     assert found.cure.startswith("On 10.0.0.9, see what holds the program at port 5432")
-
-
-def test_whose_data_a_unix_socket_lacks_is_told() -> None:
-    waiting = thread(call="recvfrom", kind="input", object="socket:[4]", feeds=(12,))
-    found = facts(program(), program(12, "db"), waits=[waiting, thread(12, state="T")])[9]
-    assert (
-        found.does
-        == "waits in recvfrom() for data of db[12], which is stopped by a signal (state T)"
-    )
-    assert "kill -CONT 12" in found.cure
-
-
-def test_a_program_behind_a_tun_interface_has_its_losses() -> None:
-    nic = SimpleNamespace(
-        name="tun0", driver="tun", per_s=SimpleNamespace(tx_packets=0.0, tx_dropped=90.0)
-    )
-    frame = Frame(0.0, 0.0, {
-        "program_states": (Entry(program()),), "tun_readers": (Entry(tun_readers.Row("tun0", 9)),),
-    })  # fmt: skip
-    known: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=(nic,))
-    (found,) = build(frame, known)
-    assert (found.nic, found.taken, found.dropped) == ("tun0", 0.0, 90.0)

@@ -58,7 +58,8 @@ def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
 
 def numbers(names: Iterable[str]) -> tuple[int, ...]:
     """The process numbers of names such as nginx[812]."""
-    return tuple(int(name.rpartition("[")[2].rstrip("]")) for name in names)
+    found = (name.rpartition("[")[2].rstrip("]") for name in names)
+    return tuple(int(one) for one in found if one.isdecimal())
 
 
 def programs(

@@ -23,7 +23,7 @@ STAGES: Final = (
           "more lanes, or a newer slot", precedence=40, sending=100, receiving=60,
           setting="link.mtu", card=True, queue=True),
     Stage("usb", "the USB connection", "the USB connection of the adapter", "USB",
-          "a port, cable and adapter of USB 3", precedence=40, sending=100, receiving=60,
+          "a port, cable and adapter of USB 3", precedence=35, sending=105, receiving=55,
           setting="link.mtu", card=True, queue=True),
     Stage("wire", "the link", "the link", "WIRE", "nothing to fix: the link is full", precedence=30,
           sending=110, receiving=50, always=("rx", "tx"), setting="link.mtu", card=True,

@@ -1,0 +1,57 @@
+"""The facts of a listening socket: its queue, those beside it, and the process that is meant."""
+
+from __future__ import annotations
+
+from flow_tables import HOST, joined, socket
+
+from nettop.collect import socket_owners, sockets_tcp, tcp_files
+
+
+def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (
+    None
+):
+    def listen(inode: int, waiting: int, port: int = 443) -> sockets_tcp.Row:
+        row: sockets_tcp.Row = socket(cookie=inode, inode=inode, state="listen", local="::",
+                                      local_port=port, recv_q=waiting, send_q=128)  # fmt: skip
+        return row
+
+    tables = {
+        **HOST,
+        "sockets_tcp": [listen(1, 90), listen(2, 3), listen(3, 5, 80), socket(cookie=9, inode=4)],
+        "socket_owners": [socket_owners.Row(1, 70, "nginx")],
+        "tcp_files": [tcp_files.Row(70, 60, 64)],
+    }
+    first, second, alone = joined(tables, tables).more["listener"]
+    assert (first.port, first.waiting, first.backlog, first.group, first.others) == (
+        443,
+        90,
+        128,
+        2,
+        3,
+    )
+    assert (first.pid, first.process, first.files, first.files_max) == (70, "nginx", 60, 64)
+    assert (second.others, second.pid, second.files) == (90, None, None)
+    assert (alone.group, alone.others) == (1, 0)
+
+
+def test_of_the_processes_that_share_a_listener_the_one_that_cannot_accept_is_meant() -> None:
+    door = socket(cookie=1, inode=1, state="listen", local="::", local_port=443, recv_q=9, send_q=8)
+    taken = [socket(cookie=n, inode=n, local_port=443) for n in (5, 6)]
+    parent, worker = socket_owners.Row(1, 70, "hitch"), socket_owners.Row(1, 76, "hitch")
+    spare = socket_owners.Row(1, 78, "hitch")
+
+    def owner(*more: socket_owners.Row) -> tuple[int | None, int | None]:
+        tables = {
+            **HOST,
+            "sockets_tcp": [door, *taken],
+            "socket_owners": [parent, worker, *more],
+            "tcp_files": [tcp_files.Row(70, 12, 64), tcp_files.Row(76, 63, 64),
+                          tcp_files.Row(78, 20, 64)],
+        }  # fmt: skip
+        (one,) = joined(tables, tables).more["listener"]
+        return one.pid, one.files
+
+    assert owner() == (70, 12)  # none of both is known to accept
+    assert owner(socket_owners.Row(5, 76, "hitch")) == (76, 63)
+    both = (socket_owners.Row(5, 76, "hitch"), spare, socket_owners.Row(6, 78, "hitch"))
+    assert owner(*both) == (70, 12)  # another worker still accepts
