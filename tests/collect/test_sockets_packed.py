@@ -14,7 +14,7 @@ from tcp_bytes import socket, tcp_info
 from nettop.collect import _tcp_row, sockets_tcp
 from nettop.collect._table import Memory
 from nettop.collect._tcp_row import PackedRow
-from nettop.facts import flows
+from nettop.facts import flow_words, flows
 from nettop.facts.limits.window import Track, _moves
 from nettop.frame.fields import values, whole
 from nettop.frame.pairs import entries
@@ -203,8 +203,8 @@ def test_only_the_busiest_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.connections == 1000
     assert found.uses[1].tcp == 1000
     assert found.uses[1].tx == sum(1000.0 + n for n in range(500))
-    assert len(found.busiest) == flows.MOST
-    assert 0 < len(unpacked) <= 2 * flows.MOST  # now and before
+    assert len(found.busiest) == flow_words.SHOWN
+    assert 0 < len(unpacked) <= 2 * flow_words.SHOWN  # now and before
     assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [499, 498, 497]
     unpacked.clear()
     track = Track(lambda row: row.cookie, _moves, brisk=lambda entry: entry.now.bytes_acked > 2100)

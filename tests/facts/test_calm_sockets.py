@@ -11,7 +11,7 @@ from tcp_bytes import socket, tcp_info
 
 from nettop.collect import sockets_tcp
 from nettop.collect._tcp_row import PackedRow
-from nettop.facts import flows, joined
+from nettop.facts import flow_words, flows, joined
 from nettop.facts.kinds import attempt
 from nettop.facts.landing import COMPUTED, Landed
 from nettop.frame.fields import whole
@@ -111,7 +111,7 @@ def test_of_calm_sockets_those_that_move_most_are_shown() -> None:
     parts[0] = socket(0, info=tcp_info(**QUIET, acked=90_000))
     table = entries(read(b"".join(parts), seen), before, 1.0)
     found = flows.Sockets.of(table, (), Sites(), {})
-    assert len(found.busiest) == flows.FEW + 1
+    assert len(found.busiest) == flow_words.CALM + 1
     assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [0, 499, 498]
     assert found.connections == 1000
 

@@ -14,6 +14,7 @@ from ..collect.sockets_tcp import Row as TcpRow
 from ..collect.sockets_udp import Row as UdpRow
 from ..frame.rates import Frame
 from . import Facts, flows
+from .flow_words import CALM, SHOWN
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.process import Tasks
@@ -21,7 +22,7 @@ from .landing import Landed
 from .memo import Memo
 from .port import Port
 
-SHOWN: Final = 4  # namespaces that are named
+NAMED: Final = 4  # namespaces that are named
 WHY: Final = "of another network namespace"
 
 
@@ -40,12 +41,12 @@ def limited(frame: Frame, facts: Facts) -> list[str]:
         one.namespace for one in facts.limits if one.namespace is not None and one.over != "nic"
     )
     lines = []
-    for name, number in limits.most_common(SHOWN):
-        more = " or more" * (number in (flows.FEW, flows.MOST))
+    for name, number in limits.most_common(NAMED):
+        more = " or more" * (number in (CALM, SHOWN))
         what = f"{number}{more} flow{'s' * (number > 1)}"
         where = f": nettop --netns {name} advise" if name in mounted else ""
         lines.append(f"not judged here: {what} of network namespace {name}{where}")
-    left = len(limits) - SHOWN
+    left = len(limits) - NAMED
     if left > 0:
         lines.append(f"not judged here: flows of {left} more network namespaces")
     return lines

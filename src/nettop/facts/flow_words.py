@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..frame.rates import Entry, Frame
     from .kinds.flow import Flow
 
+SHOWN: Final = 256  # flows shown: the busiest; sums are of all
+CALM: Final = 64  # … of those that move little, of which a large host has thousands
 MOST: Final = 0.8  # of an interface's rate: a flow with this share represents the interface
 # states of a connection of which one direction is closed; the other may go on (shutdown(2))
 HALF: Final = ("fin-wait-1", "fin-wait-2", "close-wait")

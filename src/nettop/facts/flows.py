@@ -18,7 +18,7 @@ from ..frame.rates import Entry
 from ..terms import formulas
 from ..terms.dataclass import dataclass
 from . import crowd, place
-from .flow_words import joined, part
+from .flow_words import CALM, SHOWN, joined, part
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -26,8 +26,6 @@ from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
 from .landing import COMPUTED, Landed, Sites, identity, seen
 
-MOST: Final = 256  # flows shown: the busiest; sums are of all
-FEW: Final = 64  # … of those that move little, of which a large host has thousands
 UDP_MOST: Final = 64
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
@@ -104,10 +102,10 @@ class Sockets:
         found.busiest = [
             (moved, entry.unpacked(), site)
             for moved, _, _, entry, site in heapq.nlargest(
-                MOST, tcp_flows, key=lambda item: item[0]
+                SHOWN, tcp_flows, key=lambda item: item[0]
             )
         ]
-        for entry in crowd.busiest(calm, min(FEW, MOST - len(found.busiest))):
+        for entry in crowd.busiest(calm, min(CALM, SHOWN - len(found.busiest))):
             site = landing.site(entry.now.cookie, "tcp", entry.now)
             found.busiest.append((sum(crowd.moved(entry)), entry.unpacked(), site))
         for site, count in places.values():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from ...terms.dataclass import picked
-from ..flows import FEW, MOST
+from ..flow_words import CALM, SHOWN
 from . import Interval, Limit, Reading
 from .following import BINDS, bound
 from .stages import declared, having
@@ -148,7 +148,7 @@ def together(limit: Limit, limits: Iterable[Limit]) -> str:
     ]  # fmt: skip
     if len(alike) < 2:
         return ""
-    more = "or more " * (len(alike) in (FEW, MOST))  # more are not joined
+    more = "or more " * (len(alike) in (CALM, SHOWN))  # more are not joined
     return (
         f"; {len(alike)} {more}flows of {owner(limit)} together {units.scaled(sum(alike), 'b/s')}"
     )
