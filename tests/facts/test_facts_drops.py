@@ -10,6 +10,7 @@ import pytest
 from flow_tables import link
 
 from nettop.collect import (
+    classes,
     conntrack,
     drop_reasons,
     failed_calls,
@@ -339,6 +340,42 @@ def queue(
     past, now = (qdiscs.Row("eth0", parent, handle, kind, parent == "root", 0, 0, drops=count,
                             room=room, rate=rate) for count in (before, drops))  # fmt: skip
     return moving(past, now)
+
+
+def filled(kind: str, sent: int, dropped: int, rate: float | None, parent: str = "root") -> Any:
+    """A queue that sent packets of 1,500 bytes in a second."""
+    past = qdiscs.Row("wan0", parent, "10:", kind, parent == "root", 9000, 6, 0, 0, 0, rate=rate)
+    now = replace(past, bytes=1500 * sent, packets=sent, drops=dropped)
+    return moving(past, now)
+
+
+def shaped_class(sent: int, rate: float) -> Any:
+    past = classes.Row("wan0", "1:10", "1:", True, rate, rate, 9000, 0)
+    return moving(past, replace(past, bytes=1500 * sent))
+
+
+@pytest.mark.parametrize(("protocol", "queues", "shaped", "kind"), [
+    ("tcp", filled("tbf", 1600, 40, 20e6), [], "normal"),
+    ("tcp", filled("fq_codel", 1600, 40, None, "1:10"), shaped_class(1600, 20e6), "normal"),
+    ("tcp", filled("pfifo", 1600, 40, None, "1:10"), shaped_class(1600, 20e6), "loss"),
+    ("tcp", filled("tbf", 1600, 200, 20e6), [], "loss"),  # more than TCP needs to be told
+    ("tcp", filled("tbf", 800, 20, 20e6), [], "loss"),  # it never reaches its rate
+    ("udp", filled("tbf", 1600, 40, 20e6), [], "loss"),  # datagrams are not sent again
+])  # fmt: skip
+def test_a_full_shaper_that_slows_tcp_down_loses_nothing(
+    protocol: str, queues: list[Any], shaped: list[Any], kind: str
+) -> None:
+    """What is forwarded came by lan0, and wan0 drops it."""
+    row = drop_reasons.Row(
+        "QDISC_DROP", "__dev_queue_xmit", "here", "2", protocol, "9000", 40, WIDTH
+    )
+    (found,) = joined(
+        drop_reasons=moving(None, row),
+        links=[Entry(link("lan0", 2))],
+        qdiscs=queues,
+        classes=shaped,
+    ).more["drop"]
+    assert (found.kind, "of wan0" in found.means) == (kind, True)
 
 
 @pytest.mark.parametrize(("queues", "named"), [

@@ -14,14 +14,15 @@ from math import ceil, inf
 from typing import Any, Final, NamedTuple
 
 from ..collect import drop_reasons
+from ..collect._words import NORMAL
 from ..collect.drop_reasons import Row
 from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
-from ..terms.units import scaled
 from . import Facts
 from .flow_words import end, owners
 from .group_programs import program
 from .kinds.firewall import dropping
+from .kinds.qdisc import described, paces
 from .way import walk
 from .way.filtered import filtered
 from .way.flow import FILTERED, Flow, Host, address
@@ -39,7 +40,7 @@ QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
 PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
-FIELDS: Final = ("filters", "rules", "nic", "rule", "raises")  # of a drop
+FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind")  # of a drop
 UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
@@ -174,27 +175,29 @@ def _queue(seen: Seen) -> Told:
 
     A qdisc with classes counts what its leaves drop as well (net/sched/sch_htb.c, htb_enqueue()).
     Where none drops any more, the only one that ever did. What a shaper drops its limit explains.
+    What is forwarded has the interface by which it came: the queue of another one drops it.
+    A full shaper that drops few segments of TCP tells their senders its rate, and nothing is lost.
     """
     nics = seen.drop.nics.split(", ")
-    queues = [entry for entry in seen.host.frame.tables.get("qdiscs", ())
-              if entry.now.interface in nics and entry.now.drops]  # fmt: skip
-    rates = {entry.now: entry.rate("drops") or 0.0 for entry in queues}
-    rising = {row: rate for row, rate in rates.items() if rate} or rates
-    above = {(row.interface, f"{row.parent.partition(':')[0] or 0}:") for row in rising}
-    leaves, shapes = Counter[str](), list[bool]()
-    for row, rate in rising.items():
-        alone = row.handle == "0:" and not row.root  # a leaf that mq made
-        if alone or (row.interface, row.handle) not in above:
-            under, most_of = f", parent {row.parent}", f", limit {row.room}"
-            name = f"{row.kind} {row.handle} of {row.interface}"
-            speed = f", {scaled(row.rate, 'b/s')}" if row.rate else ""
-            name += under * (not row.root) + most_of * bool(row.room) + speed
-            leaves[name] += ceil(rate)
-            shapes.append(bool(row.rate))
+    every = [one for one in seen.host.frame.tables.get("qdiscs", ())
+             if one.now.drops and one.now.parent != "ingress"]  # fmt: skip
+    queues = [one for one in every if one.now.interface in nics] or every
+    rising = [one for one in queues if one.rate("drops")] or queues
+    above = {(one.now.interface, f"{one.now.parent.partition(':')[0] or 0}:") for one in rising}
+    ends = [one for one in rising if (one.now.interface, one.now.handle) not in above
+            or (one.now.handle == "0:" and not one.now.root)]  # that mq made  # fmt: skip
+    leaves = Counter[str]()
+    for one in ends:
+        leaves[described(one.now)] += ceil(one.rate("drops") or 0.0)
     if not any(leaves.values()) and len(leaves) > 1:  # none drops just now: any may have
         return NOT
     told = {"qdisc": most(leaves)} if leaves else NOT
-    return {**told, "rule": _SHAPER} if leaves and all(shapes) else told
+    if leaves and all(one.now.rate for one in ends):
+        told = {**told, "rule": _SHAPER}
+    slowed = {row.protocol for row in seen.rows} == {"tcp"} and all(
+        paces(seen.host.frame, one) for one in ends
+    )
+    return {**told, "kind": NORMAL} if leaves and slowed else told
 
 
 def _sized(seen: Seen) -> Told:

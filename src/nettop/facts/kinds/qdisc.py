@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Final
 
 from ...collect.classes import Row as ClassRow
+from ...collect.qdiscs import Row as QdiscRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms import units
@@ -22,6 +23,9 @@ from ..kind import Kind
 LATE: Final = 0.5  # seconds of its rate that wait: programs send again what comes later
 LEAST: Final = 10  # packets: fewer do not hold what a sender sends at once
 FRAME: Final = 8 * 1514  # bit
+# of the packets: TCP keeps 1.2 / √share segments in flight, so here 5, enough to notice each loss
+HEEDED: Final = 0.05
+MANAGED: Final = ("fq_codel", "codel", "fq_pie", "pie", "cake")  # they keep the delay short
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 
 
@@ -117,6 +121,30 @@ def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) 
 def _told(rate: float | None, delay: float | None) -> str:
     late = f" and delays it by {units.seconds(delay)}" if delay and delay >= LATE else ""
     return f"{units.scaled(rate, 'b/s')}{late}" if rate else ""
+
+
+def described(row: QdiscRow) -> str:
+    """A queue in words."""
+    name = f"{row.kind} {row.handle} of {row.interface}"
+    name += f", parent {row.parent}" * (not row.root) + f", limit {row.room}" * bool(row.room)
+    return name + (f", {units.scaled(row.rate, 'b/s')}" if row.rate else "")
+
+
+def paces(frame: Frame, queue: Entry[QdiscRow]) -> bool:
+    """Whether a queue sends at its rate, and drops so few packets that TCP is but slowed down.
+
+    Its own, or, where it keeps itself short, that of its class: any other queue may be too small.
+    """
+    row, sent = queue.now, queue.per_s
+    rate, passed = row.rate, queue.rate("bytes")
+    if not rate and row.kind in MANAGED:
+        for one in frame.tables.get("classes", ()):
+            if (one.now.interface, one.now.handle) == (row.interface, row.parent):
+                rate, passed = one.now.limit, one.rate("bytes")
+    if sent is None or not rate or 8 * (passed or 0.0) < FULL * rate:
+        return False
+    dropped = sent.drops or 0.0
+    return dropped <= HEEDED * ((sent.packets or 0.0) + dropped)
 
 
 KIND = Kind(
