@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import SOUND, frame, link, listener, route
+from way_tables import SOUND, frame, link, listener, route, rule
 
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.failed_calls import Row
@@ -97,6 +97,23 @@ def test_no_way_by_ipv6_is_a_failure_where_the_program_has_no_other(
 def test_an_address_of_ipv4_in_a_socket_of_ipv6_is_of_ipv4() -> None:
     row = call("::ffff:10.2.0.9", "connect", "ENETUNREACH", port="443")
     assert [one.flow.to for one in troubles(frame(failed_calls=[row]), seen())] == ["10.2.0.9"]
+
+
+@pytest.mark.parametrize(("error", "source", "action", "stops"), [
+    ("EACCES", "10.1.0.1/32", "prohibit", True),
+    ("EACCES", "10.1.0.1/32", "unreachable", False),  # it would answer with another error
+    ("EACCES", "10.9.0.1/32", "prohibit", False),  # no address of this host
+    ("EHOSTUNREACH", "10.1.0.0/24", "unreachable", True),
+])  # fmt: skip
+def test_a_rule_for_one_source_of_this_host_refuses_a_socket_that_is_bound_to_it(
+    error: str, source: str, action: str, *, stops: bool
+) -> None:
+    rules = [*SOUND["routing_rules"], rule(90, 0, source=source, action=action)]
+    (one,) = facts(call("10.0.0.2", "connect", error, port="80"), routing_rules=rules)
+    assert one.stops is stops
+    if stops:
+        assert one.decider == f"rule 90 from {source} is {action}"
+        assert one.asks == "10.0.0.2:80 --from 10.1.0.1"
 
 
 def test_connections_given_up_because_lo_is_down() -> None:

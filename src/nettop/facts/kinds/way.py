@@ -70,7 +70,11 @@ def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
 def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     flow = trouble.flow
     ways = [walk(one, frame) for one in flows(trouble, frame)]
-    decided = ((one, step) for one in ways if (step := _decider(trouble, one)) is not None)
+    decided = (
+        (one, step) for one in ways if (step := _decider(trouble, one)) is not None
+        # of a source that the socket may have, its rule of routing alone is the cause
+        and (one.flow.origin == flow.origin or step.place in ROUTING)
+    )  # fmt: skip
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
     answered = None if _of_one(step) else trouble.answered

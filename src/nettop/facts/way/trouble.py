@@ -26,7 +26,7 @@ from ..kinds.metric import main_routes
 from ..peers import LED
 from . import questions
 from .arrivals import UNHEARD, arrivals
-from .flow import FILTERED, Flow, Host, Trouble, address
+from .flow import FILTERED, Flow, Host, Trouble, address, inside
 from .inner import entrance, forwarded
 from .legs import unreplied
 from .lookup import REFUSED, Senders
@@ -176,12 +176,20 @@ def _beside(frame: Frame) -> Iterator[Question]:
 
 
 def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
-    """The flow; where a route refused it, also with each mark and user of the routing rules.
+    """The flow; where a route refused it, also with each mark, user and source of routing rules.
 
-    Those of a socket that is gone are not known.
+    Those of a socket that is gone are not known. A source is an address of this host, of a rule
+    that refuses with the error of the call, or looks into a table.
     """
     yield trouble.flow
     if any(one in REFUSED for one in trouble.errors):
+        kinds = {"lookup", *(REFUSED[one] for one in trouble.errors if one in REFUSED)}
+        rules = [row for row in frame.rows("routing_rules") if row.source and row.action in kinds]
+        own = (one.address for row in rules for one in frame.rows("addresses")
+               if address(one.address).version == address(trouble.flow.to).version
+               and inside(one.address, row.source))  # fmt: skip
+        for source in islice(dict.fromkeys(() if trouble.flow.origin else own), MOST):
+            yield replace(trouble.flow, origin=source)
         marks = dict.fromkeys(row.mark for row in frame.rows("routing_rules") if row.mark)
         for mark in islice(marks, MOST):
             yield replace(trouble.flow, mark=mark)
