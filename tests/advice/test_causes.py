@@ -100,6 +100,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         if (over[name] == "host") != (rule.over == "host") and (key, rule.over) != ("after", "pair")
     }
     assert wide <= {
+        ("packets-without-a-route", "interface-does-not-forward"),  # its packets are these
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
         ("host-datagrams-lost", "datagram-buffer-set-small"),
         ("accept-queue-overflows", "accept-out-of-files"),  # one counter, by host and by listener

@@ -71,6 +71,28 @@ def test_what_a_queue_drops_is_explained_by_the_packets_at_the_same_interface() 
         assert causes["queue-drops-before-sending"] == cause
 
 
+def test_a_queue_that_is_known_to_be_short_comes_before_the_shaper_above_it() -> None:
+    nic = {"name": "eth0", "per_s": {"qdisc_drops": 50, "tx_packets": 50}}
+    shaper = {"id": "eth0/htb", "nic": "eth0", "rate": 1e8, "load": 0.98, "queued": 60}
+    drop = {**KNOWN, "kind": "loss", "exact": True, "raises": ("qdisc_drops",), "nic": "eth0"}
+    found = findings(nics=[nic], drops=[drop], qdiscs=[shaper])
+    causes = {one.rule: one.cause for one in found}
+    assert causes["queue-drops-before-sending"] == found[0].id
+    assert found[0].rule == "packets-dropped-by-reason"
+
+
+def test_an_interface_that_does_not_forward_comes_before_the_counter() -> None:
+    drop = {"id": "IP_INADDRERRORS/ip_error", "reason": "IP_INADDRERRORS", "place": "ip_error",
+            "nic": "lan0", "packets": 70, "per_s": 19.0, "kind": "loss",
+            "rule": "packets-without-a-route", "raises": ("ip_foreign",)}  # fmt: skip
+    host = {"ip_no_routes": 0.0, "ip_foreign": 19.0, "ip_in": 40.0}
+    judged = facts({"host": host, "drops": [drop], "sysctls": {"net.ipv4.ip_forward": "1"}},
+                   "server", 1000.0)  # fmt: skip
+    first, second = list(Judge(RULES, window=0.0).judge(judged).findings)[:2]
+    assert (first.rule, first.cause) == ("interface-does-not-forward", "")
+    assert (second.rule, second.cause) == ("packets-without-a-route", first.id)
+
+
 def test_a_call_that_this_host_itself_resets_explains_the_counter() -> None:
     call = {"id": "portal[8]/recvfrom/ECONNRESET", "kind": "aborted", "means": "authd ends",
             "events": 30, "per_s": 6.0, "opened": 20.0, "raises": ("tcp_cut",)}  # fmt: skip

@@ -156,3 +156,21 @@ def test_a_burst_below_the_size_of_a_packet_is_told(
     said = "tbf 1: of a0 drops frames above 900 bytes, its burst; those of a0 have up to 1514"
     assert (one.means == said, one.rule == "") == (named, named)
     assert one.raises == ("qdisc_drops",)
+
+
+@pytest.mark.parametrize(("room", "drops", "named"), [
+    ("3 packets", 40, True), ("100 packets", 40, False), ("3 packets", 1, False),
+    ("4,000 bytes", 40, False),
+])  # fmt: skip
+def test_a_queue_without_room_for_what_a_sender_sends_at_once_is_told(
+    room: str, drops: int, *, named: bool
+) -> None:
+    above = qdisc("a0", "htb", drops=40)
+    leaf = replace(above, parent="1:10", handle="10:", kind="pfifo", root=False, room=room,
+                   drops=drops)  # fmt: skip
+    counts = entries([above, leaf], entries([replace(above, drops=1), replace(leaf, drops=1)],
+                                            (), 1.0), 1.0)  # fmt: skip
+    one = told(seen("QDISC_DROP", "__dev_queue_xmit", source="10.0.0.1", to="10.0.0.2"),
+               entries_of={"qdiscs": counts})  # fmt: skip
+    said = "pfifo 10: of a0 (parent 1:10) has room for 3 packets only"
+    assert (one.means.startswith(said), one.rule == "") == (named, named)

@@ -23,6 +23,7 @@ from .flow_words import end, owners
 from .group_programs import program
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
+from .queue_causes import short, sized
 from .way import walk
 from .way.filtered import filtered
 from .way.flow import FILTERED, Flow, Host, address
@@ -44,7 +45,6 @@ FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind")  # of a dr
 UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
-ETHERNET: Final = 14  # bytes of a header, which the MTU does not count
 TRANSPORTS: Final = ("tcp", "udp")
 _SHAPER: Final = "shaper-limits"  # the rule
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
@@ -200,24 +200,6 @@ def _queue(seen: Seen) -> Told:
     return {**told, "kind": NORMAL} if leaves and slowed else told
 
 
-def _sized(seen: Seen) -> Told:
-    """A qdisc without room for one packet of full size, which drops while nothing waits in it.
-
-    net/sched/sch_tbf.c, tbf_enqueue(): what is larger than the burst.
-    """
-    for entry in seen.host.frame.tables.get("qdiscs", ()):
-        row, link = entry.now, seen.host.links.get(entry.now.interface)
-        longest = (link.mtu or 0) + ETHERNET if link is not None else 0
-        small = row.largest and row.largest < longest and not row.backlog
-        if small and row.interface == seen.drop.nic and entry.rate("drops"):
-            return {
-                "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "longest": longest,
-                "largest": row.largest, "where": "root" if row.root else f"parent {row.parent}",
-                "kind": row.kind,
-            }  # fmt: skip
-    return NOT
-
-
 def _dead(seen: Seen) -> Told:
     """An interface without a carrier, which has no queue that is full.
 
@@ -367,7 +349,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "QDISC_DROP": {
         "filters": _filters,
         "queue": _queue,
-        "sized": _sized,
+        "short": short,
+        "sized": sized,
         "dead": _dead,
         "down": _down,
     },

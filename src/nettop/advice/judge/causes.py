@@ -87,7 +87,8 @@ def _shown(findings: Sequence[Finding], facts: Mapping[str, object]) -> list[Fin
     for one in findings:
         fact = facts[one.id]
         if isinstance(fact, Drop):
-            for name in {one.cause, f"{fact.rule}@{HOST}"}:  # its cause may have one of its own
+            follow = (other.id for other in findings if other.cause == one.id)
+            for name in {one.cause, f"{fact.rule}@{HOST}", *follow}:  # its cause may have its own
                 if name not in drops or fact.packets > drops[name][0].packets:
                     drops[name] = fact, one
     shown = []
@@ -158,7 +159,18 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
 
 
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
-    """The id of the finding that explains this one; of several, the one named first."""
+    """The id of the finding that explains this one; of several, the one named first.
+
+    What is known of the dropped packets beyond their reason, and no rule explains, comes before
+    what a rule names of the counter that they raise.
+    """
+    exact = (
+        other for other in found
+        if isinstance(other.fact, Drop) and other.fact.exact and not other.fact.rule
+        and _counts(other, one)
+    )  # fmt: skip
+    if (known := next(exact, None)) is not None:
+        return known.finding.id
     told = (one.fact.rule,) if isinstance(one.fact, Drop | Call) else ()
     if isinstance(one.fact, Program):  # it may wait for another one
         told = (one.rule.id,)
@@ -168,7 +180,8 @@ def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
                 continue  # it names what the kernel only calls a drop
             if other.rule.id == name and _meets(other, one, below):
                 return other.finding.id
-    return next((other.finding.id for other in found if _counts(other, one)), None)
+    return next((other.finding.id for other in found
+                 if one.rule.id not in other.rule.after and _counts(other, one)), None)  # fmt: skip
 
 
 def _counts(cause: Found, one: Found) -> bool:

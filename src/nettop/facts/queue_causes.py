@@ -1,0 +1,52 @@
+"""A queue that drops because it is small: without room for a burst, or for one large packet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .kinds.qdisc import LEAST
+
+if TYPE_CHECKING:
+    from .drop_causes import Seen
+
+ETHERNET: Final = 14  # bytes of a header, which the MTU does not count
+MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
+
+
+def short(seen: Seen) -> Mapping[str, Any]:
+    """A queue that has room for fewer packets than a sender sends at once, and drops most.
+
+    Below a shaper it loses what could wait for its turn, at whatever rate: its limit is the cause.
+    """
+    nics = seen.drop.nics.split(", ")
+    rates = {entry.now: entry.rate("drops") or 0.0 for entry in
+             seen.host.frame.tables.get("qdiscs", ()) if entry.now.interface in nics}  # fmt: skip
+    for row, rate in rates.items():
+        count, _, unit = row.room.partition(" ")
+        short = unit.startswith("packet") and int(count.replace(",", "")) < LEAST
+        if short and rate and rate >= MOST * max(rates.values()):
+            return {
+                "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "room": row.room,
+                "where": "root" if row.root else f"parent {row.parent}", "type": row.kind,
+                "handle": row.handle,
+            }  # fmt: skip
+    return {}
+
+
+def sized(seen: Seen) -> Mapping[str, Any]:
+    """A qdisc without room for one packet of full size, which drops while nothing waits in it.
+
+    net/sched/sch_tbf.c, tbf_enqueue(): what is larger than the burst.
+    """
+    for entry in seen.host.frame.tables.get("qdiscs", ()):
+        row, link = entry.now, seen.host.links.get(entry.now.interface)
+        longest = (link.mtu or 0) + ETHERNET if link is not None else 0
+        small = row.largest and row.largest < longest and not row.backlog
+        if small and row.interface == seen.drop.nic and entry.rate("drops"):
+            return {
+                "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "longest": longest,
+                "largest": row.largest, "where": "root" if row.root else f"parent {row.parent}",
+                "type": row.kind,
+            }  # fmt: skip
+    return {}
