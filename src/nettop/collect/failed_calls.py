@@ -93,7 +93,8 @@ def words(call: str, error: str, address: str = "", argument: str = "") -> _word
 def _known() -> Mapping[tuple[str, str, str, str], _words.Words]:
     table = _words.entries("failed-calls.toml", "call")
     return {
-        (call, one["errno"], one.get("family", ""), one.get("argument", "")): words
+        (call, one["errno"], one.get("family", ""), argument): words
         for one, words in table
         for call in one["calls"]
+        for argument in one.get("argument", "").split() or ("",)
     }

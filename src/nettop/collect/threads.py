@@ -37,6 +37,8 @@ PROCESSES: Final = 32  # processes that are read
 THREADS: Final = 256  # threads that are read, of all processes together
 MOVED: Final = 2_000  # bytes that a socket moves between two readings: less is no traffic
 LATE: Final = 300  # ms without an answer to a client: a person notices it
+_POLICY: Final = 38  # its place in a stat line, counted from the state
+_IDLE: Final = b"5"  # SCHED_IDLE
 _ROUNDS: Final = 30  # readings for which a process is read after it moved data
 LATER: Final = (
     6  # readings for which a process is read after it owed an answer: it may owe again soon
@@ -64,6 +66,7 @@ class Row:
     memory_cgroup: str | None = maybe("cgroup of the memory controller")
     threads: int = gauge("threads of its process", "threads", default=1)
     runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
+    lowly: str = gauge("why the scheduler lets others go first; empty: it does not", default="")
 
 
 class _Part(NamedTuple):
@@ -105,7 +108,8 @@ def update(source: Source, memory: Memory) -> list[Row]:
         for tid in tids[: max(0, THREADS - len(rows))]:
             folder = f"/proc/{pid}/task/{tid}"
             try:
-                stat = processes.parse(source.data(f"{folder}/stat"), pid)
+                line = source.data(f"{folder}/stat")
+                stat = processes.parse(line, pid)
             except (OSError, ValueError):
                 continue  # it ended meanwhile
             ran, waited, runs = times(_sysfs.word(source, f"{folder}/schedstat"))
@@ -113,13 +117,21 @@ def update(source: Source, memory: Memory) -> list[Row]:
                 Row(
                     pid, stat.tid, stat.started, stat.name, stat.state,
                     ran if ran is not None else stat.user + stat.system,
-                    waited, stat.cpu, group, memory_group, len(tids), runs,
+                    waited, stat.cpu, group, memory_group, len(tids), runs, _lowly(line, stat.nice),
                 )
             )  # fmt: skip
     known = recall(memory, Moving)
     known.cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
     known.memory_cgroups = frozenset(row.memory_cgroup for row in rows if row.memory_cgroup)
     return rows
+
+
+def _lowly(line: bytes, nice: int | None) -> str:
+    """Its class or nice value (sched(7)), of a stat line whose policy is field 41 of proc(5)."""
+    words = line[line.rfind(b")") + 1 :].split()
+    if words[_POLICY : _POLICY + 1] == [_IDLE]:
+        return "SCHED_IDLE"
+    return f"nice {nice}" if nice is not None and nice > 0 else ""
 
 
 def _moving(memory: Memory) -> list[int]:

@@ -74,8 +74,8 @@ STATES: Final[Mapping[str, State]] = {
         "`nettop profile`, `perf top -p {pid}`",
     ),
     "starved": State(
-        "waits for a CPU {share:.0%} of the time",
-        "Give it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
+        "waits for a CPU {share:.0%} of the time{crowd}",
+        "{give} it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
         "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
     ),
     "disk": State(

@@ -1,20 +1,20 @@
-"""A queue that drops because it is small: without room for a burst, or for one large packet."""
+"""A queue that drops because it is small: without room for a burst, or for one large packet.
+
+`seen`: the drop and the host, as in `drop_causes`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .kinds.qdisc import LEAST
-
-if TYPE_CHECKING:
-    from .drop_causes import Seen
 
 ETHERNET: Final = 14  # bytes of a header, which the MTU does not count
 MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
 
 
-def short(seen: Seen) -> Mapping[str, Any]:
+def short(seen: Any) -> Mapping[str, Any]:
     """A queue that has room for fewer packets than a sender sends at once, and drops most.
 
     Below a shaper it loses what could wait for its turn, at whatever rate: its limit is the cause.
@@ -34,7 +34,7 @@ def short(seen: Seen) -> Mapping[str, Any]:
     return {}
 
 
-def sized(seen: Seen) -> Mapping[str, Any]:
+def sized(seen: Any) -> Mapping[str, Any]:
     """A qdisc without room for one packet of full size, which drops while nothing waits in it.
 
     net/sched/sch_tbf.c, tbf_enqueue(): what is larger than the burst.

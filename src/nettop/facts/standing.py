@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from ..collect.udp_questions import PORT
 from ..frame.rates import Frame
 from ..terms.units import many
+from . import Facts, contended
 from .connections import Connection, connections
 from .flow_words import end
 from .held import IDLE_CLIENTS, STATES, UNTIL, reached
@@ -43,6 +44,7 @@ class Programs(NamedTuple):
     names: Mapping[int, str]  # of the processes that hold sockets
     questions: Mapping[int, Question]  # that wait for an answer, by process
     asked: Mapping[int, Question]  # of attempts to connect and of datagram sockets, by inode
+    rivals: Mapping[int, tuple[str, str]]  # of those that wait for a CPU: in words, and what helps
 
 
 class Question(NamedTuple):
@@ -61,7 +63,7 @@ class Standing(NamedTuple):
     behind: int | None = None  # the process of this host for which it waits
 
 
-def programs(frame: Frame) -> Programs:
+def programs(frame: Frame, facts: Facts) -> Programs:
     """The tables of a frame by process."""
     slowed: dict[int, float] = {}
     refused: dict[int, float] = {}
@@ -82,7 +84,7 @@ def programs(frame: Frame) -> Programs:
     states = {row.pid: row for row in frame.rows("program_states")}
     names = {row.pid: row.name for row in frame.rows("socket_owners") if row.pid}
     return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states),
-                    names, *_questions(frame))  # fmt: skip
+                    names, *_questions(frame), contended.rivals(frame, facts, STARVED))  # fmt: skip
 
 
 def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Question]]:
@@ -158,7 +160,8 @@ def _states(
     if ran >= FULL:
         yield "busy", {}
     if waited >= STARVED:
-        yield "starved", {"share": waited}
+        crowd, cure = known.rivals.get(pid, ("", "Give"))
+        yield "starved", {"share": min(1.0, waited), "crowd": crowd, "give": cure}
     if ran < STANDS:
         yield from _stands(pid, known, seen)
     for one in threads:

@@ -53,7 +53,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     """One fact for each process of `program_states`."""
     if not frame.tables.get("program_states"):
         return ()
-    known = programs(frame)
+    known = programs(frame, facts)
     states = {pid: standing(pid, known) for pid in known.states}
     waiting: dict[int, int] = {}
     holders: dict[int, list[int]] = {}

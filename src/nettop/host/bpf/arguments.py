@@ -40,7 +40,10 @@ _TYPE: Final = 0xF  # of the type of a socket; flags lie above
 _PREFIXES: Final = {0: "IP_", 1: "SO_", 6: "TCP_", 17: "UDP_", 41: "IPV6_"}  # options, by level
 _MORE: Final = {(1, 1): "SCM_RIGHTS", (1, 2): "SCM_CREDENTIALS"}  # control messages
 _OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_ULP",
-                   (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE"}  # fmt: skip
+                   (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE",
+                   (0, 39): "IP_ADD_SOURCE_MEMBERSHIP", (0, 41): "IP_MSFILTER",
+                   (0, 42): "MCAST_JOIN_GROUP", (0, 46): "MCAST_JOIN_SOURCE_GROUP",
+                   (0, 48): "MCAST_MSFILTER"}  # fmt: skip
 MESSAGES: Final = ("sendmsg", "sendmmsg")  # their address and control message lie in a structure
 _CONTROL: Final = 32  # bytes from the begin of struct user_msghdr to msg_control
 _GONE: Final = (errno.ENODEV, errno.ENXIO)  # of a socket that is bound to a device
