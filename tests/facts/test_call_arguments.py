@@ -119,7 +119,9 @@ LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
     # an address that is here, that is not, that IPv6 checks, that another host has
     (f"bind EADDRNOTAVAIL 9 7 here {OWN} 80 app",
      f"The address {OWN} is on eth0, and yet the socket cannot have it"),
-    ("bind EADDRNOTAVAIL 9 7 here 10.60.0.9 80 app", "The address to bind is not on this host"),
+    ("bind EADDRNOTAVAIL 9 7 here 10.60.0.9 80 app",
+     "The address 10.60.0.9 to bind is not on this host, though eth0 has its network 10.60.0.0/24"),
+    ("bind EADDRNOTAVAIL 9 7 here 10.61.0.9 80 app", "The address to bind is not on this host"),
     ("bind EADDRNOTAVAIL 9 7 here 2001:db8::7 80 app",
      "IPv6 still checks 2001:db8::7 for duplicates: the service starts too soon"),
     ("bind EADDRNOTAVAIL 9 7 here 2001:db8::8 80 app",

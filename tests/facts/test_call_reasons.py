@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from call_lines import called
@@ -232,6 +233,11 @@ def test_the_mtu_of_the_route_bounds_a_message_that_may_have_no_fragments() -> N
         "Messages above 1,172 bytes exceed the MTU, and the program forbids fragments "
         "(route 10.60.0.0/24 dev v0: 1200)"
     )
+    assert "`ip route change 10.60.0.0/24 dev v0`, with the other words" in one.advice
+    for rest in ({"learnt": True}, {"mtu": 1500}):  # what a router told, and no less than the link
+        (other,) = [called(line, ways=[replace(way, **rest)], links=[link(2, "v0", 1500)])]
+        assert other is not None
+        assert "route change" not in other.advice
 
 
 def test_the_path_that_a_program_connects_to_is_told() -> None:

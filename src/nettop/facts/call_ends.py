@@ -97,7 +97,7 @@ def _absent(one: Given) -> Words | None:
     """bind() to an address: it is not here, or IPv6 does not let it be used."""
     rows = [row for row in one.frame.rows("addresses") if row.address == str(one.address)]
     if not rows:
-        return None
+        return _missing(one)
     row = rows[0]
     if row.duplicate:
         return one.said._replace(
@@ -118,6 +118,24 @@ def _absent(one: Given) -> Words | None:
         advice=f"`ip addr show {row.interface}` shows the address and its VRF (master), `strace -f "
         "-e trace=setsockopt,bind -p PID` the interface of the socket.",
     )
+
+
+def _missing(one: Given) -> Words | None:
+    """An address of a network in which this host has another one: who can add it, and how."""
+    for row in one.frame.rows("addresses"):
+        net = ip_interface(f"{row.address}/{row.prefix}").network
+        if one.address in net and net.prefixlen < net.max_prefixlen and not net.is_loopback:
+            added = f"{one.address}/{row.prefix} dev {row.interface}"
+            return one.said._replace(
+                means=f"The address {one.address} to bind is not on this host, though "
+                f"{row.interface} has its network {net}",
+                advice=f"If this host should have it, and no other host has: `ip addr add {added}` "
+                f"(`arping -D -c 2 -I {row.interface} {one.address}` shows another owner). Else "
+                "correct the address in the configuration of the program. "
+                "net.ipv4.ip_nonlocal_bind=1 only lets a program listen there before a failover "
+                "address comes: nothing is sent from an address that is not here.",
+            )
+    return None
 
 
 def _forbidden(one: Given) -> Words | None:

@@ -239,7 +239,25 @@ def _large(said: Words, size: int, address: str, frame: Frame) -> Words:
         "Without IP_MTU_DISCOVER, UDP sends such a message in fragments. The MTU is that of the "
         'route, or of a path that answered "fragmentation needed".'
     )
-    return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause)
+    more = _narrow(address, frame)
+    return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause,
+                         advice=f"{said.advice}{more}")  # fmt: skip
+
+
+def _narrow(address: str, frame: Frame) -> str:
+    """How to give a route back the MTU of its interface, where somebody wrote a smaller one."""
+    mtus = {row.interface: row.mtu for row in frame.rows("links")}
+    to = address.removeprefix("::ffff:")
+    for row in (one for one in frame.rows("ways") if one.to == to and not one.source):
+        most = mtus.get(row.interface or "") or 0
+        if row.network and row.mtu and row.mtu < most and not row.learnt:
+            six, via = "-6 " if ":" in to else "", f" via {row.gateway}" if row.gateway else ""
+            return (
+                f" If the path carries the {most:,} bytes of {row.interface}: `ip {six}route "
+                f"change {row.network}{via} dev {row.interface}`, with the other words that `ip "
+                f"{six}route show {row.network}` prints, but without its mtu."
+            )
+    return ""
 
 
 def _of_route(address: str, frame: Frame) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, listener, qdisc, route, went
 
-from nettop.collect import link_stats
+from nettop.collect import link_stats, sysctls
 from nettop.collect.addresses import Row as Address
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
@@ -57,6 +57,13 @@ def test_a_socket_that_does_not_take_what_arrives(socket: Any, to: str, says: st
     assert one.asks.endswith("--from a0")
     assert one.nic == "a0"
     assert one.explains[0] == f"NO_SOCKET/{place}"
+
+
+def test_the_setting_that_makes_a_socket_of_ipv6_alone_is_named() -> None:
+    set_ = [sysctls.Row("net.ipv6.bindv6only", "1")]
+    (one,) = facts(dropped(), sockets_tcp=[V6ONLY], sysctls=set_)
+    assert one.decider.endswith("(IPV6_V6ONLY, the default by net.ipv6.bindv6only 1)")
+    assert one.change.endswith("nettop set sysctl.net.ipv6.bindv6only 0, then restart it")
 
 
 @pytest.mark.parametrize(

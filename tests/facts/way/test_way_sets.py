@@ -46,6 +46,22 @@ def test_a_set_that_a_rule_looks_up_decides(
     assert (way.decider is not None, way.of(HIDDEN)[1:]) == (stops, ())
 
 
+@folded(
+    ("elements", "change"),
+    [
+        ([("0a000002", "0a000002", "")], "nft delete element inet t open '{ 10.0.0.2 }'"),
+        ([("0a000000", "0a0000ff", "")], "nft delete rule inet t"),  # part of a range
+    ],
+)
+def test_the_element_of_a_set_is_what_is_deleted(elements: list[Any], change: str) -> None:
+    rule = (("payload", 1, 1, 16, 4), ("lookup", "open", 1, 0), DROP)
+    known = [Set("inet", "t", "open", tuple(elements))]
+    step = went(FAR, ruled(rule, nft_sets=known), port=80).decider
+    assert step is not None
+    assert step.change.startswith(change)
+    assert (": its set open has 10.0.0.2" in step.saw) is ("element" in change)
+
+
 def test_a_set_that_is_not_read_decides_nothing() -> None:
     for rule in ((*LOOKED, DROP), MAPPED):
         way = went(FAR, ruled(rule), port=80)

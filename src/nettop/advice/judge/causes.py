@@ -161,11 +161,11 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
 def _cause(one: Found, found: Sequence[Found], below: Below) -> str | None:
     """The id of the finding that explains this one; of several, the one named first.
 
-    What is known of the dropped packets beyond their reason, and no rule explains, comes before
-    what a rule names of the counter that they raise.
+    What is known of packets that an interface drops beyond their reason, and no rule explains,
+    comes before what a rule names of the counter that they raise.
     """
     exact = (
-        other for other in found
+        other for other in (found if isinstance(one.fact, Nic) else ())
         if isinstance(other.fact, Drop) and other.fact.exact and not other.fact.rule
         and _counts(other, one)
     )  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from ....collect.nft_hooks import Row as HookRow
@@ -30,6 +31,10 @@ from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
+# base, offset and length of an address in IPv4 and IPv6
+_SIDES: Final[Mapping[tuple[str | int, ...], str]] = {
+    (1, 12, 4): "source", (1, 16, 4): "to", (1, 8, 16): "source", (1, 24, 16): "to",
+}  # fmt: skip
 BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
@@ -172,8 +177,10 @@ def _told(
     if who and by is not None:
         answers = any(words[0] == "reject" for words in by.does)
         verb = "rejects" if answers else "drops"
+        has, change = _listed(leg, by)
         yield Step(
-            "hooks", STOPS, f"{who} {verb} {leg.what}{why}", show, cure(by) + then, answers=answers,
+            "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}", show,
+            (change or cure(by)) + then, answers=answers,
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
@@ -229,6 +236,25 @@ def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
         else ""
     )
     return f" ({tests})" if tests else "", element
+
+
+def _listed(leg: Leg, rule: RuleRow) -> tuple[str, str]:
+    """The set by which a rule drops these packets, and what takes this very address out of it.
+
+    The rule stays for the other addresses. Part of a range cannot be deleted.
+    """
+    for loaded, looked in pairwise(rule.does):
+        side = _SIDES.get(loaded[2:]) if loaded[0] == "payload" else None
+        one = {"source": leg.question.source, "to": leg.question.to}.get(side or "")
+        if not one or looked[0] != "lookup" or looked[3:] != (0,):
+            continue
+        key, place = address(one).packed.hex(), (rule.family, rule.table, looked[1])
+        for row in leg.host.frame.rows("nft_sets"):
+            alone = any((first, last) == (key, key) for first, last, _ in row.elements)
+            if alone and (row.family, row.table, row.set) == place:
+                has = f"{rule.family} {rule.table} {row.set} '{{ {one} }}'"
+                return f": its set {row.set} has {one}", f"nft delete element {has}"
+    return "", ""
 
 
 def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:

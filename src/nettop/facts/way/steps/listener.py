@@ -12,6 +12,7 @@ from ..legs import IN, Leg, unbound
 from ..lookup import LOCAL, routed
 
 PLACE: Final = 110
+V6ONLY: Final = "net.ipv6.bindv6only"
 _STOPPED: Final = "Tt"  # state of a process in /proc/PID/stat
 
 
@@ -127,9 +128,13 @@ def misses(host: Host, row: Any, to: str, on: str) -> tuple[str, str] | None:
             return None
         return "only", f"let the service listen at {to} or at every address"
     if row.local == "::" and address(to).version == 4 and getattr(more, "v6only", None):
+        every = any(one.name == V6ONLY and one.value == "1" for one in host.frame.rows("sysctls"))
+        by, cure = ("", "") if not every else (
+            f", the default by {V6ONLY} 1", f": nettop set sysctl.{V6ONLY} 0, then restart it"
+        )  # fmt: skip
         return (
-            "for IPv6 only (IPV6_V6ONLY)",
-            f"let the service listen at 0.0.0.0:{row.local_port} too, or without IPV6_V6ONLY",
+            f"for IPv6 only (IPV6_V6ONLY{by})",
+            f"let the service listen at 0.0.0.0:{row.local_port} too, or without IPV6_V6ONLY{cure}",
         )
     if row.local != "::" and address(to).version == 6:
         return "for IPv4 only", f"let the service listen at [::]:{row.local_port} too"
