@@ -379,8 +379,8 @@ def test_a_full_shaper_that_slows_tcp_down_loses_nothing(
 
 
 @pytest.mark.parametrize(("queues", "named"), [
-    ([queue("htb", "root", "1:", 40), queue("pfifo", "1:10", "10:", 40, "3 packets"),
-      queue("pfifo", "1:20", "20:", 0)], "pfifo 10: of eth0, parent 1:10, limit 3 packets"),
+    ([queue("htb", "root", "1:", 40), queue("pfifo", "1:10", "10:", 40, "30 packets"),
+      queue("pfifo", "1:20", "20:", 0)], "pfifo 10: of eth0, parent 1:10, limit 30 packets"),
     ([queue("mq", "root", "0:", 40), queue("fq_codel", ":2", "0:", 40)],
      "fq_codel 0: of eth0, parent :2"),
     ([queue("fq_codel", "root", "0:", 40, "10,240 packets")],
