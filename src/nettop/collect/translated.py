@@ -1,9 +1,9 @@
-"""Connections whose destination this host translates: /proc/net/nf_conntrack.
+"""Connections whose destination this host translates, or without an answer: nf_conntrack.
 
-net/netfilter/nf_conntrack_standalone.c, ct_seq_show(): family, protocol and its number, seconds to
-live, for TCP the state, then the first packet's ends, `[UNREPLIED]` while nothing came back, and
-the ends of an answer. The answer comes from the translated destination. Packets of an entry follow
-it, whatever the rules say meanwhile (nf_nat_core.c, nf_nat_inet_fn()).
+/proc/net/nf_conntrack; net/netfilter/nf_conntrack_standalone.c, ct_seq_show(): family, protocol and
+its number, seconds to live, for TCP the state, then the first packet's ends, `[UNREPLIED]` while
+nothing came back, and the ends of an answer. The answer comes from the translated destination.
+Packets of an entry follow it, whatever the rules say meanwhile (nf_nat_core.c, nf_nat_inet_fn()).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ TABLE: Final = Table(every=2.0, absent=True, optional=True)
 _FILE: Final = "/proc/net/nf_conntrack"
 _COUNT: Final = "/proc/sys/net/netfilter/nf_conntrack_count"
 MOST: Final = 4096  # entries: a larger table is not read
+_ASKED: Final = "SYN_SENT"
 _LINE: Final = re.compile(
     r"^ipv[46] +\d+ (tcp|udp) +\d+ \d+ ((?:[A-Z][A-Z_0-9]* )?)"
     r"src=(\S+) dst=(\S+) sport=(\d{1,5}) dport=(\d{1,5}) .*?"
@@ -46,6 +47,11 @@ class Row:
     returns_to: str = gauge("address that this host shows there")
     answered: bool = gauge("an answer came by this host")
 
+    @property
+    def moved(self) -> bool:
+        """Whether the destination is translated."""
+        return (self.to, self.port) != (self.sent_to, self.sent_port)
+
 
 def read(source: Source) -> Sequence[Row]:
     """The rows; OSError without connection tracking or rights, ValueError for a large table."""
@@ -61,10 +67,11 @@ def parse(text: str) -> list[Row]:
     """The rows of a text; lines of other protocols are left out."""
     rows = []
     for line in _LINE.finditer(text):
-        protocol, _, *ends = line.groups()
+        protocol, state, *ends = line.groups()
         origin, to, by, back = (str(ip_address(ends[at])) for at in (0, 1, 4, 5))
         origin_port, port, by_port = (int(ends[at]) for at in (2, 3, 6))
-        if (to, port) != (by, by_port):
-            answered = "[UNREPLIED]" not in line[0]
-            rows.append(Row(protocol, origin, origin_port, to, port, by, by_port, back, answered))
+        answered = "[UNREPLIED]" not in line[0]
+        row = Row(protocol, origin, origin_port, to, port, by, by_port, back, answered)
+        if row.moved or (state.strip() == _ASKED and not answered):
+            rows.append(row)
     return rows

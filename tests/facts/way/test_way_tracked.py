@@ -6,13 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, frame, link, switches, went
+from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
 from nettop.collect import neighbour_states, sysctls
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.translated import Row as Entry
-from nettop.facts.kinds.way import build
+from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way import Way
 from nettop.frame.rates import Frame
 
@@ -116,3 +116,42 @@ def test_an_entry_that_is_older_than_the_rule_is_told() -> None:
     assert way.suspect.change == f"conntrack -D -p tcp -s 10.1.0.7 -d {OUTSIDE} --dport 80"
     new = asked(entry("10.1.0.7", answered=True), origin="10.1.0.7")
     assert new.suspect is None
+
+
+ABROAD = "198.51.100.9"
+OLD_NAME = b"eth9".ljust(16, b"\0").hex()
+FOR_ANOTHER = Rule("ip", "nat", "post", 4, (("meta", 7, 1), ("cmp", 1, 0, OLD_NAME), ("masq",)))
+FOR_ALL = Rule("ip", "nat", "post", 5, (("masq",),))
+
+
+def outward(*rules: Rule, routes: tuple[Any, ...] = (), **more: Any) -> list[WayFact]:
+    """Of two connections of a client on b0 to a host that the default route by a0 leads to."""
+    usual = {"to": ABROAD, "port": 443, "sent_to": ABROAD, "sent_port": 443, "returns_to": INNER}
+    rows = [
+        Entry("tcp", INNER, number, **{**usual, "answered": False, **more}) for number in (1, 2)
+    ]
+    known = {"fib": [*routes, *SOUND["fib"]]}
+    return list(build(seen(*rows, rules=rules, **known), SEEN))
+
+
+INNER = "10.1.0.7"
+
+
+def test_a_private_address_that_no_rule_translates_is_told() -> None:
+    (one,) = outward(FOR_ANOTHER)
+    assert one.decider == (
+        f"{INNER} leaves by a0 as the source, an address that networks beyond do not route: no "
+        "rule translates it, and rule of handle 4 in chain post (ip nat) is for what leaves by "
+        "eth9, which this host does not have"
+    )
+    assert one.change == 'nft add rule ip nat post oifname "a0" masquerade'
+
+
+@pytest.mark.parametrize(("rules", "more"), [
+    ((FOR_ANOTHER, FOR_ALL), {}),  # it is translated
+    ((), {}),  # another router translates
+    ((FOR_ANOTHER,), {"to": "10.2.0.9"}),  # both are private
+    ((FOR_ANOTHER,), {"routes": (route("198.51.100.0/24", "a0", "10.0.0.254"),)}),  # a partner
+])  # fmt: skip
+def test_a_private_address_is_no_trouble_where_others_may_know_it(rules: Any, more: Any) -> None:
+    assert not [one for one in outward(*rules, **more) if one.stops]

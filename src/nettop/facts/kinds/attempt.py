@@ -67,7 +67,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Attempt, ...]:  # noqa: ARG001
         if (place := (entry.now.remote, entry.now.remote_port)) in waits:
             answered[place] += entry.now.state == "established"
     absent = {f"{row.address}@{row.interface}" for row in frame.rows("unresolved")}
-    sent = {(row.to, row.port): row.sent_to for row in frame.rows("translated")}
+    sent = {(row.to, row.port): row.sent_to for row in frame.rows("translated") if row.moved}
     networks = main_routes(frame) if absent or sent else ()
     found = [
         Attempt(

@@ -104,7 +104,7 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
                 f"Correct the address in that rule, or delete it: `{shown(rule)}`",
             )
     for row in frame.rows("translated"):
-        if row.sent_to == address:
+        if row.moved and row.sent_to == address:
             ends = f"{end(row.origin, row.origin_port)} to {end(row.to, row.port)}"
             what = f"{name}, to which an entry of connection tracking sends what goes from {ends},"
             change = "No rule of nf_tables translates to that address now, and the entry may be "

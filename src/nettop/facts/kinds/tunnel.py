@@ -110,7 +110,7 @@ def _translated(frame: Frame) -> Counter[tuple[str, bool]] | None:
     networks = main_routes(frame)
     said: dict[str, bool] = {}
     for row in frame.rows("translated"):
-        if row.protocol == "tcp":
+        if row.protocol == "tcp" and row.moved:
             said[row.sent_to] = said.get(row.sent_to, False) or row.answered
     ways = ((route(to, networks), any_) for to, any_ in said.items())
     return Counter((way.interface, any_) for way, any_ in ways if way is not None)

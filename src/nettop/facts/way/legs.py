@@ -322,16 +322,21 @@ def entries(host: Host, flow: Flow) -> list[Row]:
     """The entries of a flow, of each port of its origin where it has none."""
     return [
         row for row in host.frame.rows("translated")
-        if (row.protocol, row.origin, row.to) == (flow.protocol, flow.origin, flow.to)
+        if row.moved and (row.protocol, row.origin, row.to) == (flow.protocol, flow.origin, flow.to)
         and flow.port in (0, row.port) and flow.source_port in (0, row.origin_port)
     ]  # fmt: skip
 
 
 def unreplied(host: Host) -> Iterator[Trouble]:
-    """Connections without an answer that are translated into the network of their client."""
+    """Connections without an answer: translated into the network of their client, or sent on.
+
+    What is sent on as it came may be answered, and then it is not among the entries.
+    """
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in host.frame.rows("translated"):
-        if row.protocol == "tcp" and not host.local(row.origin) and _near(host, row):
+        sent_on = not (row.moved or host.local(row.to)) and row.returns_to == row.origin
+        ours = row.protocol != "tcp" or host.local(row.origin)
+        if not ours and (sent_on or (row.moved and _near(host, row))):
             groups.setdefault((row.origin, row.to, row.port), []).append(row)
     for (origin, to, port), rows in groups.items():
         silent = sum(not one.answered for one in rows)
@@ -339,7 +344,8 @@ def unreplied(host: Host) -> Iterator[Trouble]:
             said = f"{silent} connections of {origin} to {end(to, port)} get no answer here"
             yield Trouble(
                 Flow(to, port, origin=origin), (said,), sockets=silent,
-                answered=len(rows) - silent, places=("hairpin",),
+                answered=len(rows) - silent,
+                places=("hairpin",) if rows[0].moved else ("masked",),
             )  # fmt: skip
 
 

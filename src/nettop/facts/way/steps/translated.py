@@ -1,4 +1,4 @@
-"""What replaces the destination: a rule of nf_tables, or an entry of connection tracking.
+"""What replaces an address: a rule of nf_tables, or an entry of connection tracking.
 
 An entry outlives the rule that made it, and its packets follow it (nf_nat_core.c,
 nf_nat_inet_fn()): datagrams that a client sends from one port never end it.
@@ -6,14 +6,18 @@ nf_nat_inet_fn()): datagrams that a client sends from one port never end it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Final
 
+from ....collect.nft_rules import Row as RuleRow
 from ....collect.translated import Row
+from ....collect.ways import Question
 from ...flow_words import end
-from ..chains import MASKS, passed
-from ..flow import PASSES, STOPS, SUSPECT, Step, inside
+from ..chains import MASKS, numbered, passed, placed, shown, tabled
+from ..flow import PASSES, STOPS, SUSPECT, Host, Step, inside, network
 from ..legs import THROUGH, Leg, entries
+from ..lookup import lookup
 from ..packet import Packet
 
 PLACE: Final = 5
@@ -23,6 +27,7 @@ _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links 
 def look(leg: Leg) -> Iterator[Step]:
     """Where the packets go instead, and whether the answers come back by this host."""
     if leg.by is None or leg.was is None:
+        yield from _private(leg)
         return
     if leg.back:
         yield from _hairpin(leg)
@@ -96,3 +101,59 @@ def _sourced(leg: Leg) -> bool | None:
     if any(ended.verdict == "nat" for _, ended, _ in ends):
         return True
     return None if any(what in ("nat", MASKS) for *_, does in ends for _, what in does) else False
+
+
+_PRIVATE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")  # RFC 1918
+_OUT_INDEX, _OUT_NAME = 5, 7  # NFT_META_OIF, NFT_META_OIFNAME
+_SOURCE: Final = 0  # NFT_NAT_SNAT
+
+
+def _private(leg: Leg) -> Iterator[Step]:
+    """A private address that goes out as it is, on a host with rules that translate others.
+
+    A doubt: the router beyond may translate it. Who has a route for that network of its own may
+    know a route back, so only what leaves by a default route counts.
+    """
+    host, client, to, name = leg.host, leg.question.to, leg.flow.to, leg.question.arrives
+    own = [f"{one.address}/{one.prefix}" for one in host.addresses]
+    there = any(inside(to, net) for net in (*_PRIVATE, *own))
+    if (
+        not leg.back
+        or leg.role != THROUGH
+        or there
+        or not any(inside(client, net) for net in _PRIVATE)
+    ):
+        return
+    masks = [one for one in host.frame.rows("nft_rules") if any(
+        words[0] == "masq" or words[:2] == ("nat", _SOURCE) for words in one.does)]  # fmt: skip
+    out = lookup(host, Question(to, client, leg.hop.interface or "")).routes
+    usual = bool(out) and not network(out[0].to).prefixlen
+    if not masks or not usual or _sourced(leg) is not False:
+        return
+    rule = masks[0]
+    by = _outward(host, rule)
+    gone = ", which this host does not have" * (by not in host.links)
+    limit = f"what leaves by {by}{gone}" if by else "others"
+    change = f"iptables -t nat -A {rule.chain} -o {name} -j MASQUERADE" if rule.old else (
+        f'nft add rule {placed(rule)} oifname "{name}" masquerade')  # fmt: skip
+    yield Step(
+        "masked", SUSPECT, f"{client} leaves by {name} as the source, an address that networks "
+        f"beyond do not route: no rule translates it, and {numbered(rule)} ({tabled(rule)}) is for "
+        f"{limit}",
+        shown(rule), change,
+    )  # fmt: skip
+
+
+def _outward(host: Host, rule: RuleRow) -> str:
+    """The interface to which a rule is limited, by which packets leave; empty: none."""
+    key = 0
+    for name, *words in rule.does:
+        if name == "meta":
+            key = int(words[0])
+        elif name == "cmp" and key in (_OUT_INDEX, _OUT_NAME) and words[1] == 0:
+            raw = bytes.fromhex(str(words[2]))
+            number = str(int.from_bytes(raw, sys.byteorder))
+            link = host.numbered.get(number)
+            index = link.interface if link is not None else f"interface {number}"
+            return index if key == _OUT_INDEX else raw.rstrip(b"\0").decode(errors="replace")
+    return ""
