@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, route, rule, went
+from way_tables import FAR, GATEWAY, NEAR, SOUND, answer, frame, link, listener, route, rule, went
 
 from nettop.collect import addresses, half_open, snmp
 from nettop.collect.neighbour_states import Row as Neighbour
@@ -132,3 +132,20 @@ def test_the_entry_of_a_client_is_no_cause_while_syns_flood(
     seen = replace(seen, tables={**seen.tables, "snmp": rates})
     known: Any = SimpleNamespace(more={"attempt": ()}, flows=())
     assert [one.stops for one in build(seen, known) if one.stops] == named
+
+
+GATE = {"fib": [*SOUND["fib"], route("0.0.0.0/0", "a0", GATEWAY, table=100)],
+        "routing_rules": RULES}  # fmt: skip
+
+
+def test_answers_to_a_neighbour_that_a_table_leads_to_a_gateway() -> None:
+    """Its table has the default route and not that of the network."""
+    (one,) = facts(**GATE, half_open=[waits(client=FAR)])
+    assert one.decider == (
+        f"{FAR} is in 10.0.0.0/24 on a0, and its answers go to {GATEWAY} instead: rule 100 from "
+        "10.0.0.1/32 leads to table 100, which has no route to that network"
+    )
+    assert one.change == "ip route add 10.0.0.0/24 dev a0 table 100"
+    there = [*GATE["fib"], route("10.0.0.0/24", "a0", table=100)]
+    assert not facts(**{**GATE, "fib": there}, half_open=[waits(client=FAR)])
+    assert not facts(**GATE, half_open=[])

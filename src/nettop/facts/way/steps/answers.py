@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..flow import HIDDEN, SUSPECT, Host, Step, address
+from ..flow import HIDDEN, SUSPECT, Host, Step, address, inside, network
 from ..legs import OUT, Leg
-from ..lookup import Hop
+from ..lookup import MAIN, Hop
 from .route import selects
 
 PLACE: Final = 25
@@ -23,6 +23,7 @@ def look(leg: Leg) -> Iterator[Step]:
     hop, question, arrives = leg.hop, leg.question, leg.flow.arrives
     if leg.role != OUT or not leg.back or hop.kind != "unicast" or not arrives:
         return
+    yield from _beside(leg)
     if _alike(leg.host, arrives, hop) or address(question.to).is_link_local:
         return
     to, own, six = question.to, question.source, "-6 " if ":" in question.to else ""
@@ -43,6 +44,31 @@ def look(leg: Leg) -> Iterator[Step]:
     yield Step(
         "answers", SUSPECT if waits else HIDDEN, f"{saw} ({by})",
         f"ip {six}rule; ip {six}route get {to} from {own}", change,
+    )  # fmt: skip
+
+
+def _beside(leg: Leg) -> Iterator[Step]:
+    """Answers to a client of a network of this host that go to a gateway of that network.
+
+    A table that a rule of policy routing leads to needs the routes to the networks of this host
+    too: fib_rules_lookup() looks no further. The gateway may send them on, or drop them.
+    """
+    hop, question, by = leg.hop, leg.question, leg.hop.found.by
+    net = next((
+        f"{one.address}/{one.prefix}" for one in leg.host.addresses
+        if one.interface == hop.interface and inside(question.to, f"{one.address}/{one.prefix}")
+    ), None)  # fmt: skip
+    own = net is not None and hop.gateway is not None and inside(hop.gateway, net)
+    table = hop.table if hop.table is not None else hop.found.routes[0].table
+    if net is None or not own or by is None or table == MAIN:
+        return
+    six, waits = "-6 " * (":" in net), _repeated(leg.host, question.source, leg.flow.port)
+    lead = f"{network(net)} dev {hop.interface} table {table}"
+    yield Step(
+        "answers", SUSPECT if waits else HIDDEN, f"{question.to} is in {network(net)} on "
+        f"{hop.interface}, and its answers go to {hop.gateway} instead: {selects(by)} leads to "
+        f"table {table}, which has no route to that network",
+        f"ip {six}route show table {table}; ip {six}rule", f"ip {six}route add {lead}",
     )  # fmt: skip
 
 
