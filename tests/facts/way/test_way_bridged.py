@@ -8,6 +8,7 @@ import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
 from nettop.collect import addresses, nft_hooks, nft_rules, sysctls
+from nettop.collect.fdb import Row as Entry
 from nettop.facts.way import HIDDEN, Way
 
 OTHER = "10.0.0.9"
@@ -162,3 +163,13 @@ def test_hosts_behind_one_bridge_are_not_routed(isolated: int, verdict: str | No
     decider = way.decider
     assert (None if decider is None else "decider") == verdict
     assert decider is None or "p1 and p2 of the bridge br0 are isolated" in decider.saw
+
+
+@pytest.mark.parametrize(("known", "doubts"), [
+    ([], True), ([Entry("p2", "02:00:00:00:00:09", "", 0, "br0")], False),
+])  # fmt: skip
+def test_a_port_that_neither_floods_nor_has_an_entry(known: list[Entry], doubts: bool) -> None:
+    way = bridged(port("p1", 10), port("p2", 11, floods=False), fdb=known)
+    assert (way.suspect is not None) is doubts
+    if way.suspect is not None:
+        assert "no entry for a host behind p2" in way.suspect.saw

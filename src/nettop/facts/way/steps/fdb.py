@@ -50,16 +50,26 @@ def _unknown(leg: Leg, bridge: str, hardware: str) -> Iterator[Step]:
     One that learns has an entry while the host sends.
     """
     host = leg.host
-    if (
-        not hardware
-        or host.unread("fdb")
-        or any(row.hardware == hardware and row.master == bridge for row in host.frame.rows("fdb"))
-    ):
+    rows = [row for row in host.frame.rows("fdb") if row.master == bridge]
+    if host.unread("fdb") or any(row.hardware == hardware for row in rows):
         return
     links = host.links.values()
     ports = [one for one in links if one.master == bridge and one.interface != leg.question.arrives]
     shut = [one.interface for one in ports if one.floods is False]
-    if shut:
+    if not hardware:  # whichever it is: a port without an entry gets no frame for one host
+        own = {one.address for one in links}
+        full = {row.interface for row in rows if row.hardware not in own}
+        empty = [name for name in shut if name not in full]
+        if empty:
+            names = " and ".join(empty[:MOST])
+            yield Step(
+                "fdb", SUSPECT, f"the bridge {bridge} has no entry for a host behind {names}, and "
+                "sends frames to unknown addresses not there (flood off): frames for one host "
+                "never get there", f"bridge -d link show dev {empty[0]}; bridge fdb show br "
+                f"{bridge}", f"bridge link set dev {empty[0]} learning on flood on; or bridge fdb "
+                f"add HARDWARE dev {empty[0]} master static",
+            )  # fmt: skip
+    elif shut:
         to = leg.hop.gateway or leg.question.to
         yield Step(
             "fdb", STOPS if len(shut) == len(ports) else SUSPECT, f"the bridge {bridge} has no "
