@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from way_tables import link
 
 from nettop.collect.drop_reasons import Row as Drop
+from nettop.collect.fdb import Row as Entry
+from nettop.collect.link_stats import Row as Counters
 from nettop.facts.kinds.bridge import Bridge, build
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
@@ -20,8 +23,8 @@ def port(name: str, index: int, state: str = "forwarding", mtu: int = 9000) -> A
     return link(name, index, master="br0", slave_kind="bridge", port_state=state, mtu=mtu)
 
 
-def bridges(*links: Any, drops: Any = ()) -> tuple[Bridge, ...]:
-    tables = {"links": links, "drop_reasons": drops, "addresses": ()}
+def bridges(*links: Any, drops: Any = (), **more: Any) -> tuple[Bridge, ...]:
+    tables = {"links": links, "drop_reasons": drops, "addresses": (), **more}
     seen: Any = type("Seen", (), {"nics": ()})
     return build(Frame(0.0, 0.0, {n: entries(r, (), 1.0) for n, r in tables.items()}), seen)
 
@@ -60,3 +63,19 @@ def test_what_the_host_itself_sends_may_be_too_long_for_every_port() -> None:
     (one,) = bridges(BRIDGE, port("v0", 3, mtu=1500), drops=[dropped(interface="2")])
     assert (one.least, one.most, one.large) == (1500, 9000, ("br0",))
     assert one.loses == ": frames above 1500 bytes to v0 are dropped"
+
+
+@pytest.mark.parametrize(("known", "received", "told"), [
+    ((), 31, ("v1",)),
+    ((Entry("v1", "33:33:00:00:00:01", "", 0, None, "permanent"),), 31, ("v1",)),  # its own
+    ((Entry("v1", "02:00:00:00:00:09", "", 0, "br0", "static"),), 31, ()),
+    ((), 0, ()),  # nothing is behind it, as of a port that mirrors
+])  # fmt: skip
+def test_a_port_without_flooding_and_entries_gets_no_frame_for_one_host(
+    known: Any, received: int, told: tuple[str, ...]
+) -> None:
+    ports = [BRIDGE, port("v0", 3), replace(port("v1", 4), floods=False)]
+    zero = dict.fromkeys(Counters.__dataclass_fields__, 0)
+    counted = [Counters(**{**zero, "interface": "v1", "rx_packets": received})]
+    found = bridges(*ports, fdb=known, link_stats=counted)
+    assert [one.unreached for one in found] == [told] * bool(told)

@@ -58,6 +58,9 @@ class Bridge:
     addressed: tuple[str, ...] = gauge(
         "ports with an IP address of their own, other than the link-local one", default=()
     )
+    unreached: tuple[str, ...] = gauge(
+        "ports behind which a host sends, and that get no frame for one host", default=()
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
@@ -80,7 +83,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
         if lost and mtu and mtu > max(by_mtu):  # of what the host itself sends
             by_mtu[mtu] = [name]
         addressed = tuple(sorted(own.intersection(chain(*by_mtu.values())))[:4])
-        if len(by_mtu) > 1 or held or addressed:
+        unreached = _unreached(frame, states.get(name, ()), links)
+        if len(by_mtu) > 1 or held or addressed or unreached:
             least, most = min(by_mtu), max(by_mtu)
             wide = {*by_mtu[most]}
             packets = total(nic.per_s.rx_packets for nic in facts.nics if nic.name in wide)
@@ -90,9 +94,26 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
                     tuple(row.interface for row in held),
                     _states(held, links.get(name)), _waits(links.get(name)),
                     lost, _loses(by_mtu[least], least) if lost else "", packets, addressed,
+                    unreached,
                 )
             )  # fmt: skip
     return tuple(found)
+
+
+def _unreached(
+    frame: Frame, ports: Sequence[LinkRow], links: Mapping[str, LinkRow]
+) -> tuple[str, ...]:  # fmt: skip
+    """The ports that do not flood, and have no entry although something came by them.
+
+    They get broadcasts only: net/bridge/br_forward.c, br_flood(). One that learns has an entry.
+    """
+    if "fdb" not in frame.tables:
+        return ()
+    own = {one.address for one in links.values()}
+    known = {row.interface for row in frame.rows("fdb") if row.master and row.hardware not in own}
+    heard = {row.interface for row in frame.rows("link_stats") if row.rx_packets}
+    names = [one.interface for one in ports if one.floods is False]
+    return tuple(name for name in names if name in heard - known)
 
 
 def _lost(frame: Frame, bridge: str, links: Mapping[str, LinkRow]) -> int:

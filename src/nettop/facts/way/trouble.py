@@ -27,7 +27,7 @@ from ..peers import LED
 from . import questions
 from .arrivals import UNHEARD, arrivals
 from .flow import FILTERED, Flow, Host, Trouble, address, inside
-from .inner import entrance, forwarded
+from .inner import ABROAD, entrance, forwarded
 from .legs import unreplied
 from .lookup import REFUSED, Senders
 from .witnessed import asked as sought_for
@@ -160,8 +160,11 @@ def _beside(frame: Frame) -> Iterator[Question]:
 
     The way back to sources that the reverse path filter rejects; what the packet filter dropped,
     for its rules are read with these; and datagrams that no socket took although one has the port,
-    whose device is read with these.
+    whose device is read with these. And ports of a bridge that do not flood: whether they have
+    entries is read so too.
     """
+    if any(row.floods is False for row in frame.rows("links")):
+        yield Question(ABROAD)
     open_ = {str(row.local_port) for row in frame.rows("sockets_udp")}
     for row in frame.rows("drop_reasons"):
         if (row.reason, row.where) == (BACK, "here") and row.source:
