@@ -75,7 +75,7 @@ def test_a_port_without_flooding_and_entries_gets_no_frame_for_one_host(
     known: Any, received: int, told: tuple[str, ...]
 ) -> None:
     ports = [BRIDGE, port("v0", 3), replace(port("v1", 4), floods=False)]
-    zero = dict.fromkeys(Counters.__dataclass_fields__, 0)
+    zero: dict[str, Any] = dict.fromkeys(Counters.__dataclass_fields__, 0)
     counted = [Counters(**{**zero, "interface": "v1", "rx_packets": received})]
     found = bridges(*ports, fdb=known, link_stats=counted)
     assert [one.unreached for one in found] == [told] * bool(told)

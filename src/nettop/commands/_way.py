@@ -180,8 +180,8 @@ def _wrapped(sentence: str, first: str, more: str) -> list[str]:
 
 
 TABLES: Final = (
-    "addresses", "link_stats", "links", "namespaces", "processes", "program_queues", "qdiscs",
-    "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
+    "addresses", "filters", "link_stats", "links", "namespaces", "processes", "program_queues",
+    "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
 )  # fmt: skip
 LOOK: Final = 2.0  # s: a SYN is sent again after one
 MOST: Final = 6  # rounds: an answer may lead to one more question

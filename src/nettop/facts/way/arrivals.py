@@ -31,6 +31,7 @@ def arrivals(host: Host) -> Iterator[Trouble]:
     """Packets to a port at which something listens, and questions for an address of this host."""
     yield from unheard(host)
     yield from _unanswered(host)
+    yield from _redirected(host)
     for entry in host.frame.tables.get("drop_reasons", ()):
         row: DropReasonRow = entry.now
         link = host.numbered.get(row.interface)
@@ -69,6 +70,26 @@ def _unanswered(host: Host) -> Iterator[Trouble]:
             yield Trouble(
                 Flow(own[0], arrives=link.interface), (said,), (),
                 packets=round(rate.rx_packets * LOOK), per_s=rate.rx_packets, places=("arp",),
+            )  # fmt: skip
+
+
+def _redirected(host: Host) -> Iterator[Trouble]:
+    """What filters of tc take from an interface with an address: it may be meant so.
+
+    Not where the other interface gives its packets in return, as that of a guest does.
+    """
+    entries = host.frame.tables.get("filters", ())
+    ways = {(one.now.interface, one.now.target) for one in entries if one.now.action == "redirect"}
+    for entry in entries:
+        row, rate = entry.now, entry.rate("packets") or 0.0
+        link = host.links.get(row.interface)
+        there = (row.interface, row.target) in ways and (row.target, row.interface) not in ways
+        own = _own(host, link, 4) if there and link is not None else []
+        if own and row.action == "redirect" and row.parent == "ingress" and rate >= COMES:
+            yield Trouble(
+                Flow(own[0], arrives=row.interface),
+                (f"a filter takes what arrives on {row.interface}",), (), answered=None,
+                packets=round(rate * LOOK), per_s=rate, places=("queue",), meant=True,
             )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def look(leg: Leg) -> Iterator[Step]:
     for row in rows:
         if row.interface in names and row.kind in _FILTERS:
             hook = "egress" if row.interface == name and row.kind == "clsact" else "ingress"
-            if (step := _drops(leg, row)) is not None:
+            if (step := _drops(leg, row) or _taken(leg, row)) is not None:
                 yield step
                 continue
             yield Step(
@@ -64,6 +64,30 @@ def _drops(leg: Leg, row: QdiscRow) -> Step | None:
         "queue", SUSPECT, f"the filters of {row.kind} on {name} {what}{why}",
         f"tc -s filter show dev {name} ingress", change, qdisc=f"{name}/{row.kind}-{row.handle}",
     )  # fmt: skip
+
+
+def _taken(leg: Leg, row: QdiscRow) -> Step | None:
+    """A filter that redirects received packets to another interface: they do not come here.
+
+    Those of an IFB come back; a guest takes what goes to its TAP, or to where its own come from.
+    Which packets is not read.
+    """
+    name, links = row.interface, leg.host.links
+    rules = leg.host.frame.rows("filters")
+    back = {one.interface for one in rules if (one.action, one.target) == ("redirect", name)}
+    for rule in rules:
+        to = links.get(rule.target)
+        away = to is not None and to.kind not in ("ifb", "tun") and rule.action == "redirect"
+        away = away and rule.target not in back
+        if away and rule.packets and (rule.interface, rule.parent) == (name, "ingress"):
+            return Step(
+                "queue", SUSPECT, f"the filter pref {rule.priority} ({rule.kind}) of ingress on "
+                f"{name} redirects packets to {rule.target}: this host gets none of those",
+                f"tc -s filter show dev {name} ingress",
+                f"mirror them instead (action mirred egress mirror dev {rule.target}), or tc "
+                f"filter del dev {name} ingress pref {rule.priority}",
+            )  # fmt: skip
+    return None
 
 
 def _rate(leg: Leg, table: str, wanted: Callable[[Any], bool]) -> Any:
