@@ -61,13 +61,11 @@ def _unknown(leg: Leg, bridge: str, hardware: str) -> Iterator[Step]:
         full = {row.interface for row in rows if row.hardware not in own}
         empty = [name for name in shut if name not in full]
         if empty:
-            names = " and ".join(empty[:MOST])
             yield Step(
-                "fdb", SUSPECT, f"the bridge {bridge} has no entry for a host behind {names}, and "
-                "sends frames to unknown addresses not there (flood off): frames for one host "
-                "never get there", f"bridge -d link show dev {empty[0]}; bridge fdb show br "
-                f"{bridge}", f"bridge link set dev {empty[0]} learning on flood on; or bridge fdb "
-                f"add HARDWARE dev {empty[0]} master static",
+                "fdb", SUSPECT, f"the bridge {bridge} has no entry for a host behind "
+                f"{' and '.join(empty[:MOST])}, which does not flood: frames for one host never "
+                "get there", f"bridge -d link show dev {empty[0]}; bridge fdb show br {bridge}",
+                f"bridge link set dev {empty[0]} learning on flood on",
             )  # fmt: skip
     elif shut:
         to = leg.hop.gateway or leg.question.to
