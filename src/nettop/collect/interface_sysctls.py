@@ -17,6 +17,7 @@ TABLE: Final = Table(every=2.0, asked=True, optional=True)
 
 MOST: Final = 256  # interfaces
 _IPV4, _IPV6 = "/proc/sys/net/ipv4/conf", "/proc/sys/net/ipv6/conf"
+_NEIGHBOURS: Final = "/proc/sys/net/ipv4/neigh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ class Row:
     )
     disabled6: int | None = maybe("IPv6 is off")
     hop_limit: int | None = maybe("hop limit of what this host sends by IPv6")
+    reachable_ms: int | None = maybe(
+        "base time for which a neighbour is believed before it is asked again (IPv4)", "ms"
+    )
 
 
 def read(source: Source) -> list[Row]:
@@ -49,6 +53,7 @@ def read(source: Source) -> list[Row]:
             _sysfs.number(source, f"{_IPV6}/{name}/accept_ra"),
             _sysfs.number(source, f"{_IPV6}/{name}/disable_ipv6"),
             _sysfs.number(source, f"{_IPV6}/{name}/hop_limit"),
+            _sysfs.number(source, f"{_NEIGHBOURS}/{name}/base_reachable_time_ms"),
         )
         for name in source.listing(_IPV4)[:MOST]
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import way_tables as host
-from way_tables import FAR, answer, frame, went
+from way_tables import FAR, answer, frame, switches, went
 
 from nettop.collect import neighbour_states, netns_children
 from nettop.facts.way import Flow, Way
@@ -70,3 +70,18 @@ def test_a_loop_names_the_router_that_sends_them_back() -> None:
 @pytest.mark.parametrize("hops", [[], [62, 2, 1], [64, 63, 118, 57, 44]])
 def test_what_only_passes_by_one_interface_is_no_loop(hops: list[int]) -> None:
     assert loop(WAY, hops) is None
+
+
+@pytest.mark.parametrize(
+    ("believed", "doubted"), [(3_600_000, True), (60_000, False), (None, False)]
+)
+def test_a_neighbour_that_is_believed_for_an_hour_may_be_old(
+    believed: int | None, *, doubted: bool
+) -> None:
+    known = [switches("all"), replace(switches("a0"), reachable_ms=believed), switches("b0")]
+    way = went(FAR, frame(interface_sysctls=known), port=80)
+    assert way.decider is None
+    assert (way.suspect is not None) is doubted
+    if way.suspect is not None:
+        assert "net.ipv4.neigh.a0.base_reachable_time_ms is 3600000" in way.suspect.saw
+        assert way.suspect.change.startswith("ip neigh del 10.0.0.2 dev a0")

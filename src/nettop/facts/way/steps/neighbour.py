@@ -20,6 +20,8 @@ _KEYED: Final = {  # tunnels of Ethernet, and what both ends must have in common
     "geneve": "VNI and UDP port", "gretap": "key", "ip6gretap": "key",
 }  # fmt: skip
 _VIRTUAL: Final = ("tun", "veth")  # ports of containers and guests
+USUAL: Final = 30_000  # ms, of base_reachable_time
+LONG: Final = 10 * USUAL  # ms: an address that has moved is lost for longer than a person waits
 ABSENT: Final = ("failed", "incomplete")
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 _WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
@@ -65,9 +67,23 @@ def _entry(leg: Leg) -> Iterator[Step]:
             f"({row.hardware}): the kernel never asks whether it is right", show,
             f"ip neigh del {to} dev {hop.interface}",
         )  # fmt: skip
+    elif row.state == "reachable" and (believed := _believed(leg, hop.interface, to)) > LONG:
+        name = f"net.ipv4.neigh.{hop.interface}.base_reachable_time_ms"
+        yield Step(
+            "neighbour", SUSPECT, f"the neighbour entry of {to} on {hop.interface} "
+            f"({row.hardware}) may be old: it is reachable for about {believed // 1000:,} s "
+            f"without a question ({name} is {believed}, {USUAL} by default)", show,
+            f"ip neigh del {to} dev {hop.interface}; sysctl -w {name}={USUAL}",
+        )  # fmt: skip
     else:
         yield Step("neighbour", PASSES, f"{to} on {hop.interface} is {row.hardware} ({row.state})",
                    show)  # fmt: skip
+
+
+def _believed(leg: Leg, name: str, to: str) -> int:
+    """For how many ms an entry is believed (net/core/neighbour.c, NUD_REACHABLE); 0: not known."""
+    switches = leg.host.switches.get(name)
+    return 0 if switches is None or ":" in to else switches.reachable_ms or 0
 
 
 def _unasked(leg: Leg, link: LinkRow) -> Iterator[Step]:
