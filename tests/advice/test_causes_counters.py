@@ -99,3 +99,16 @@ def test_a_call_that_this_host_itself_resets_explains_the_counter() -> None:
     found = findings(host={"tcp_cut": 6.5, "tcp_passive": 20}, calls=[call])
     causes = {one.rule: one.cause for one in found}
     assert causes["connections-end-in-resets"] == "calls-fail@portal[8]/recvfrom/ECONNRESET"
+
+
+def test_a_change_that_the_cause_has_is_not_told_again_for_its_symptom() -> None:
+    host = {"listen_overflows": 98.0, "listen_drops": 98.0, "syn_drops": 98.0, "tcp_passive": 38.0,
+            "syn_cookies": 17.0, "full_backlog": 8, "full_waiting": 0}  # fmt: skip
+    judged = facts({"host": host, "sysctls": {"net.core.somaxconn": "8",
+                                              "net.ipv4.tcp_syncookies": "1"}},
+                   "server", 1000.0)  # fmt: skip
+    found = {one.rule: one for one in Judge(RULES, window=0.0).judge(judged).findings}
+    first, second = found["accept-queue-overflows"], found["syn-queue-overflows"]
+    assert second.cause == first.id
+    assert [one.setting for one in first.wanted] == ["sysctl.net.core.somaxconn"]
+    assert second.wanted == ()

@@ -53,7 +53,7 @@ def test_the_value_of_a_setting_that_decides_stands_beside_its_name() -> None:
     assert f"`sysctl -w {name}=NUMBER`" in one.advice
     one = called(line.format("IP_ADD_SOURCE_MEMBERSHIP"), sysctls=read)
     assert one is not None
-    assert one.means.endswith("sources of a group (igmp_max_msf)")
+    assert one.means.endswith("sources of a group (net.ipv4.igmp_max_msf)")
     assert one.advice.startswith("The most sources of one group are net.ipv4.igmp_max_msf (10)")
     one = called(line.format("41/46"), sysctls=read)
     assert one is not None

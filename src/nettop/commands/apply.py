@@ -64,6 +64,9 @@ def run(args: argparse.Namespace) -> int:
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
             raise Refused(f"{finding.id} needs a test first: {own.called()} prove {finding.id}", 4)
+        if not sure and finding.cause:
+            raise Refused(f"{finding.id} has no setting of its own: {finding.cause} explains it "
+                          "and comes first", 4)  # fmt: skip
         if not sure:
             advice = " ".join(finding.advice) or "nothing to set"
             raise Refused(f"{finding.id} has no setting to change: {advice}", 4)

@@ -133,7 +133,7 @@ def _folded(findings: Iterable[Finding], facts: Mapping[str, object]) -> tuple[F
 
 
 def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
-    """Each finding with its cause, in order."""
+    """Each finding with its cause, in order; a change that its cause has is the cause's alone."""
     known = ((one.finding.id, _cause(one, found, below)) for one in found)
     causes = {name: cause for name, cause in known if cause is not None}
     loudest = {one.finding.id: _rank(one) for one in found}
@@ -145,13 +145,17 @@ def _placed(found: Sequence[Found], below: Below) -> Sequence[Finding]:
             severe[cause] = min(severe[cause], severe[one.finding.id])
             seen |= {cause} if one.finding.seen else set()
     placed = []
+    wants = {one.finding.id: one.finding.wanted for one in found}
     for one in found:
         name = one.finding.id
         chain = _chain(name, causes)
         severity = SEVERITIES[severe[name]]
+        made = {(each.setting, each.value) for cause in chain for each in wants[cause]}
+        own = tuple(each for each in wants[name] if (each.setting, each.value) not in made)
         finding = replace(
-            one.finding, severity=severity, seen=name in seen, cause=causes.get(name, "")
-        )
+            one.finding, severity=severity, seen=name in seen, cause=causes.get(name, ""),
+            wanted=own,
+        )  # fmt: skip
         first = chain[-1] if chain else name
         placed.append((loudest[first], len(chain), loudest[name], finding))
     placed.sort(key=lambda item: item[:3])
