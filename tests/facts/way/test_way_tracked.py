@@ -140,8 +140,8 @@ INNER = "10.1.0.7"
 def test_a_private_address_that_no_rule_translates_is_told() -> None:
     (one,) = outward(FOR_ANOTHER)
     assert one.decider == (
-        f"{INNER} leaves by a0 as the source, an address that networks beyond do not route: no "
-        "rule translates it, and rule of handle 4 in chain post (ip nat) is for what leaves by "
+        f"the private source address {INNER} leaves by a0 as it is: no rule of this host "
+        "translates it, and rule of handle 4 in chain post (ip nat) is for what leaves by "
         "eth9, which this host does not have"
     )
     assert one.change == 'nft add rule ip nat post oifname "a0" masquerade'

@@ -137,9 +137,8 @@ def _private(leg: Leg) -> Iterator[Step]:
     change = f"iptables -t nat -A {rule.chain} -o {name} -j MASQUERADE" if rule.old else (
         f'nft add rule {placed(rule)} oifname "{name}" masquerade')  # fmt: skip
     yield Step(
-        "masked", SUSPECT, f"{client} leaves by {name} as the source, an address that networks "
-        f"beyond do not route: no rule translates it, and {numbered(rule)} ({tabled(rule)}) is for "
-        f"{limit}",
+        "masked", SUSPECT, f"the private source address {client} leaves by {name} as it is: no "
+        f"rule of this host translates it, and {numbered(rule)} ({tabled(rule)}) is for {limit}",
         shown(rule), change,
     )  # fmt: skip
 
