@@ -10,7 +10,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import islice, takewhile
+from operator import gt
 from typing import Final, NamedTuple
 
 _FILE: Final = "/proc/kallsyms"
@@ -28,14 +29,21 @@ class Functions(NamedTuple):
 
     @classmethod
     def of(cls, lines: Iterable[bytes]) -> Functions:
-        """Of lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, in any order.
+        """Of lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, of which none is kept.
 
         Of several names of one address it is the last one in the order of the lines.
         """
-        found = {line[:16]: line[19:] for line in sorted(lines)}
-        places = accumulate(map(len, found.values()), initial=0)
-        return cls(array("Q", (int(at, 16) for at in found)), array("I", places),
-                   b"".join(found.values()))  # fmt: skip
+        begins, places, names = array("Q"), array("I"), bytearray()
+        for line in lines:
+            begins.append(int(line[:16], 16))
+            places.append(len(names))
+            names += line[19:]
+        if any(map(gt, begins, islice(begins, 1, None))):  # modules are; the kernel itself is not
+            order = sorted(range(len(begins)), key=begins.__getitem__)
+            begins, places = (
+                array(one.typecode, map(one.__getitem__, order)) for one in (begins, places)
+            )
+        return cls(begins, places, bytes(names))
 
     def name(self, address: int) -> str:
         """The function that has the address, without its module; empty before the first one.
@@ -45,7 +53,8 @@ class Functions(NamedTuple):
         at = bisect_right(self.begins, address) - 1
         if at < 0:
             return ""
-        words = self.names[self.places[at] : self.places[at + 1]].split()
+        begin = self.places[at]
+        words = self.names[begin : self.names.index(b"\n", begin)].split()
         return words[0].decode().split(".", 1)[0]
 
 
@@ -80,29 +89,33 @@ class Symbols:
         inside = {one for one in new if own.begins and own.begins[0] <= one < own.begins[-1]}
         self._names |= {one: own.name(one) for one in inside}
         if left := new - inside:
-            others = Functions.of(_code(_lines()[1]))
+            others = Functions.of(_code(_others()))
             self._names |= {one: others.name(one) for one in left}
 
 
 @cache
 def kernel() -> Functions:
     """The functions of the kernel itself; none where it hides its addresses."""
-    return Functions.of(_code(_lines()[0]))
+    try:
+        with open(_FILE, "rb") as file:
+            return Functions.of(_code(takewhile(lambda line: _MODULE not in line, file)))
+    except OSError:
+        return Functions.of(())
 
 
-def _code(lines: bytes) -> Iterator[bytes]:
-    for line in lines.splitlines(keepends=True):
+def _code(lines: Iterable[bytes]) -> Iterator[bytes]:
+    for line in lines:
         if line[17:18] in _CODE and not line.startswith(_HIDDEN):
             yield line
 
 
-def _lines() -> tuple[bytes, bytes]:
-    """The lines of the kernel itself, and those of modules and programs, which come after them."""
+def _others() -> list[bytes]:
+    """The lines of modules and programs, which come after those of the kernel itself."""
     try:
         with open(_FILE, "rb") as file:
             every = file.read()
     except OSError:
-        return b"", b""
+        return []
     first = every.find(_MODULE)
     begin = every.rfind(b"\n", 0, first) + 1 if first >= 0 else len(every)
-    return every[:begin], every[begin:]
+    return every[begin:].splitlines(keepends=True)
