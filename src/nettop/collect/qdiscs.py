@@ -44,6 +44,11 @@ class Row:
     )
     room: str = gauge("most that it holds, e.g. 1,000 packets; empty: not known", default="")
 
+    @property
+    def where(self) -> str:
+        """Its place in the words of tc."""
+        return "root" if self.root else f"parent {self.parent}"
+
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every qdisc; the same rows as before while the answer is the same. OSError."""

@@ -14,8 +14,9 @@ from ..collect._words import Words
 from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame
+from ..terms.text import few
 from .call_ends import LOW, RESERVED, by_argument, by_end
-from .drop_causes import MOST, PROGRAMMED, few, route_programs
+from .drop_causes import MOST, PROGRAMMED, route_programs
 from .flow_words import owners
 from .group_programs import program, setting
 from .used_ports import SENDS, holder, none_left
@@ -103,7 +104,7 @@ def _forbidden(
     """What drops on this host what is sent there: rules of the filter, or programs of the route."""
     rules = _rules(address, port, frame) if call in SENDS else []
     if rules:
-        rule = few([one.told for one in rules])
+        rule = few((one.told for one in rules), MOST)
         cause = f"The packet filter drops in this look what is sent there: {rule}."
         return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
                              cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
+from ..terms.text import few
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
@@ -46,8 +47,7 @@ def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
     if not others:
         return pinned
     run = "runs" if len(others) == 1 else "run"
-    also = ", ".join(name for _, name in others[:NAMED])
-    also += f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    also = few((name for _, name in others), NAMED)
     return f"{pinned}; there {run} also {also}" if pinned else f"beside it {run} {also}"
 
 

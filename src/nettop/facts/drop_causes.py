@@ -18,6 +18,7 @@ from ..collect._words import NORMAL
 from ..collect.drop_reasons import Row
 from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
+from ..terms.text import few
 from . import Facts
 from .flow_words import end, owners
 from .group_programs import program
@@ -87,7 +88,7 @@ def _rules(seen: Seen) -> Told:
     )
     return {
         "raises": (UNSENT,) if unsent else (),
-        "filters": few([one.told for one in found]),
+        "filters": few((one.told for one in found), MOST),
         "rules": names,
     }
 
@@ -372,11 +373,4 @@ def arrives(host: Host, row: Row) -> str:
 
 def most(counts: Counter[str]) -> str:
     """The names with the highest counts, and how many others there are."""
-    return few([name for name, _ in counts.most_common()])
-
-
-def few(names: Sequence[str]) -> str:
-    """The first of these names, and how many others there are."""
-    named = [name for name in names if name]
-    others = len(named) - MOST
-    return ", ".join(named[:MOST]) + (f" and {others} more" if others > 0 else "")
+    return few((name for name, _ in counts.most_common()), MOST)

@@ -1,7 +1,6 @@
-"""The states that hold a program up, the first that holds is told, with what helps in each.
+"""The states that hold a program up: the first that holds is told, with what helps in each.
 
-Which limit of processes and threads a program has reached that cannot start another one.
-
+A program that cannot start another one has reached a limit of processes or threads. Which one:
 kernel/fork.c, copy_process(), and kernel/cgroup/pids.c: pids.max of its cgroup or of one above,
 RLIMIT_NPROC of its user, kernel.threads-max and kernel.pid_max end alike with EAGAIN. What the
 cgroups count decides; a limit above twice the threads of the whole host is not the one.

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from ..collect import drop_reasons
 from ..collect.snmp import Row as SnmpRow
 from ..terms.dataclass import dataclass
+from ..terms.text import few
 from ..terms.units import many, seconds
 from . import rhythm
 
@@ -112,5 +113,4 @@ def _meanings() -> Mapping[str, str]:
 
 def _named(reasons: tuple[tuple[str, int], ...]) -> str:
     """The most frequent ones."""
-    names = ", ".join(name for name, _ in reasons[:MOST])
-    return f"{names} and {len(reasons) - MOST} more" if len(reasons) > MOST else names
+    return few((name for name, _ in reasons), MOST)

@@ -28,7 +28,7 @@ def short(seen: Any) -> Mapping[str, Any]:
         if short and rate and rate >= MOST * max(rates.values()):
             return {
                 "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "room": row.room,
-                "where": "root" if row.root else f"parent {row.parent}", "type": row.kind,
+                "where": row.where, "type": row.kind,
                 "handle": row.handle,
             }  # fmt: skip
     return {}
@@ -46,7 +46,7 @@ def sized(seen: Any) -> Mapping[str, Any]:
         if small and row.interface == seen.drop.nic and entry.rate("drops"):
             return {
                 "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "longest": longest,
-                "largest": row.largest, "where": "root" if row.root else f"parent {row.parent}",
+                "largest": row.largest, "where": row.where,
                 "type": row.kind,
             }  # fmt: skip
     return {}

@@ -338,6 +338,13 @@ def listed(texts: Iterable[str], last: str) -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
+def few(names: Iterable[str], most: int) -> str:
+    """`a, b and 2 more`: the first of these names without empty ones, and how many others."""
+    named = [name for name in names if name]
+    others = len(named) - most
+    return ", ".join(named[:most]) + (f" and {others} more" if others > 0 else "")
+
+
 def version(release: str) -> tuple[int, int] | None:
     """The version (major, minor) in a kernel release; None if there is none."""
     found = re.match(r"(\d{1,4})\.(\d{1,4})", release, re.ASCII)

@@ -19,6 +19,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import log
 from typing import Final
 
@@ -44,6 +45,7 @@ from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
 from ...facts.peers import leaving, service
 from ...terms.dataclass import dataclass
+from ..language.expression import Expression
 from ..rules.rule import Finding, Rule
 from ..rules.severity import SEVERITIES
 from .yielding import nics_of
@@ -211,8 +213,14 @@ def _counters(one: Found, drop: Drop | Call) -> Mapping[str, float | None]:
     if one.rule.over != HOST and not here:
         return {}
     of = getattr(one.fact, "per_s", one.fact)
-    read = (node.attr for node in ast.walk(one.rule.when.tree) if isinstance(node, ast.Attribute))
-    return {name: getattr(of, name, None) for name in read}
+    return {name: getattr(of, name, None) for name in _fields(one.rule.when)}
+
+
+@cache
+def _fields(condition: Expression) -> tuple[str, ...]:
+    """The fields that a condition reads: worked out once, since each frame asks."""
+    every = ast.walk(condition.tree)
+    return tuple(dict.fromkeys(node.attr for node in every if isinstance(node, ast.Attribute)))
 
 
 def _meets(cause: Found, one: Found, below: Below) -> bool:

@@ -1,7 +1,6 @@
 """All rules on one kind of target as one compiled loop: which rules are true on which rows.
 
-Resting facts: the interfaces and sockets that are the same object as in the last frame.
-
+Facts rest that are the same object as in the last frame, as interfaces and sockets without data do.
 If a kind has many facts, or if no data moves, only those that changed and those with a finding are
 judged in each frame. All are judged every `EVERY` seconds, or every `QUIET` seconds if no kind has
 many, because a rule may read another fact, such as the host.

@@ -14,9 +14,10 @@ from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts
 from ..counters import grown
-from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, few, most, refined
+from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, most, refined
 from ..flow_words import end, owners, total
 from ..kind import Kind
 from ..peers import dropped
@@ -119,7 +120,7 @@ def _drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
-        rule=words.rule, whose=few(whose), ports=tuple(ports[:MOST]), of=most(ends) or None,
+        rule=words.rule, whose=few(whose, MOST), ports=tuple(ports[:MOST]), of=most(ends) or None,
         nics=most(nics), nic=nic, peers=dropped(host, (entry.now for entry in entries)),
         raises=tuple({
             one: 0 for protocol, _ in foremost

@@ -15,6 +15,7 @@ from typing import Final
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts
 from ..held import STATES
 from ..kind import Kind
@@ -147,9 +148,7 @@ def _moved_beyond(frame: Frame) -> dict[int | None, float]:
 
 def _ports(ports: Iterable[int]) -> str | None:
     """The ports in words."""
-    known = sorted(set(ports))
-    others = f" and {len(known) - MOST} more" if len(known) > MOST else ""
-    return ", ".join(f"port {port}" for port in known[:MOST]) + others or None
+    return few((f"port {port}" for port in sorted(set(ports))), MOST) or None
 
 
 def _queue(nic: Nic | None) -> tuple[str | None, float | None, float | None]:

@@ -38,12 +38,10 @@ def turns(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
     if not others or together > cpus.ONE or not works(threads, ALWAYS):
         return None
     others.sort(key=lambda busy: -busy.ran)
-    names = " and ".join(f"{busy.name} (ran {units.share(busy.ran)})" for busy in others[:2])
-    more = f" and {len(others) - 2} more" if len(others) > 2 else ""
     part = waits.parts["lock"]
     why = f"{own.name} waits {units.share(part)} of the time for a lock of its process (futex), "
-    why += f"for which {names}{more} {'wait' if others[1:] else 'waits'} as well: one thread runs "
-    why += "at a time, as with the lock of an interpreter"
+    why += f"for which {cpus.several(others)} {'wait' if others[1:] else 'waits'} as well: "
+    why += "one thread runs at a time, as with the lock of an interpreter"
     return Cause("lock", name, part, why, how="locked")
 
 

@@ -13,13 +13,13 @@ from typing import Final
 from ...collect.links import Row as LinkRow
 from ...collect.routes import Row as RouteRow
 from ...terms import units
+from .arrivals import LOOK
 from .flow import Flow, Host, Network, Trouble, address, network
 from .legs import CARRIED
 from .lookup import MAIN
 
 ABROAD: Final = "192.0.2.1"  # for documentation (RFC 5737): only a default route leads there
 RATE: Final = 0.3  # packets/s: a SYN is sent again after 1, 2 and 4 s
-LOOK: Final = 10.0  # s: as rules judge losses
 MOST: Final = 4  # ways of each kind
 
 

@@ -159,11 +159,15 @@ def _pool(
     if one or not always or wanted < BUSY or ran > ONE:
         return busiest, ""
     working.sort(key=lambda one: -one.ran)
-    names = " and ".join(f"{one.name} (ran {units.share(one.ran)})" for one in working[:2])
-    names += f" and {len(working) - 2} more" if len(working) > 2 else ""
     ran = min(1.0, ran)
     both = working[0]._replace(ran=ran, waited=min(1.0 - ran, wanted - ran))
-    return both, f"the threads {names} compute in turn, one at a time"
+    return both, f"the threads {several(working)} compute in turn, one at a time"
+
+
+def several(known: Sequence[Thread]) -> str:
+    """`a[7] (ran 33%) and b[8] (ran 20%) and 2 more`."""
+    names = " and ".join(f"{one.name} (ran {units.share(one.ran)})" for one in known[:2])
+    return names + (f" and {len(known) - 2} more" if len(known) > 2 else "")
 
 
 def whole(look: Look, pid: int) -> list[Thread]:
@@ -360,7 +364,7 @@ def _taking(look: Look) -> int | None:
     if nic is None or (not nic.rps and (cpu is not None or nic.kind != "nic")):
         return cpu
     taken = {core.cpu: core.processed or 0.0 for core in look.facts.cores}
-    given = {cpu for queue in look.facts.queues if queue.nic == nic.name
+    given = {cpu for queue in (look.facts.queues if nic.rps else ()) if queue.nic == nic.name
              for cpu in (queue.rps_cpus if queue.direction == "rx" else ())}  # fmt: skip
     most = max(given & taken.keys() or taken, key=taken.__getitem__, default=None)
     if most is None or (not given and taken[most] <= NEARLY_ALL * sum(taken.values())):

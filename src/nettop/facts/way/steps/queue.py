@@ -101,18 +101,17 @@ def _queue(leg: Leg, row: QdiscRow) -> Iterator[Step]:
     name, show = row.interface, f"tc -s qdisc show dev {row.interface}"
     link = leg.host.links.get(name)
     longest = (link.mtu or 0) + _HEADER if link is not None else 0
-    where = "root" if row.root else f"parent {row.parent}"
     if row.largest is None or row.largest >= longest:
         if row.root:
             yield Step("queue", PASSES, f"qdisc {row.kind} of {name}", show)
     elif row.largest == 0:
         yield Step("queue", STOPS, f"qdisc {row.kind} of {name} drops every packet", show,
-                   f"tc qdisc del dev {name} {where}")  # fmt: skip
+                   f"tc qdisc del dev {name} {row.where}")  # fmt: skip
     else:
         outcome = STOPS if row.largest < _SMALL else SUSPECT
         yield Step(
             "queue", outcome, f"qdisc {row.kind} of {name} drops frames above {row.largest} bytes, "
             f"its burst; those of {name} have up to {longest}", show,
-            f"tc qdisc replace dev {name} {where} {row.kind} … with a burst of {longest} bytes or "
-            "more",
+            f"tc qdisc replace dev {name} {row.where} {row.kind} … "
+            f"with a burst of {longest} bytes or more",
         )  # fmt: skip
