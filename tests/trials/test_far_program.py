@@ -164,6 +164,7 @@ def test_with_wait_the_port_is_told_when_somebody_listens(
         return len(asked) > 2
 
     monkeypatch.setattr(program, "listening", listening)
+    monkeypatch.setattr(program, "ENDS", ((signal.SIGINT, HANG),))
     words = ("sh", "-c", "sleep 60")
     with inside(program) as one:
         one.heard = lambda message: protocol.stopping.set() if "port" in message else None

@@ -32,12 +32,17 @@ class Host:
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds by table
     waits: list[dict[str, float]] = field(default_factory=list)  # of each step
     seldom: dict[str, float] = field(default_factory=dict)
+    asks_at: int = 0  # the number of the frame that first asks about a way
 
     @property
     def source(self) -> Host:
         return self
 
     sampler = source
+
+    @property
+    def unanswered(self) -> bool:
+        return len(self.steps) == self.asks_at
 
     def now(self) -> float:
         return self.at
@@ -87,6 +92,16 @@ def test_the_last_sample_has_it_also_where_samples_are_slow() -> None:
     list(watch(cast("Observer", host), 4.0, {"cpu"}))
     assert host.waits[-1] == {}
     assert {"sockets_tcp": 20.0} in host.waits
+
+
+@pytest.mark.parametrize(("each", "asks_at", "steps"), [(3.0, 2, 3), (0.01, 5, 6), (0.01, 4, 5)])
+def test_what_the_last_sample_asks_is_answered_by_one_more(
+    each: float, asks_at: int, steps: int
+) -> None:
+    host = Host(30.0, each, asks_at=asks_at)
+    list(watch(cast("Observer", host), 4.0, {"cpu"}))
+    assert len(host.steps) == steps
+    assert host.steps[-1] - host.steps[-2] >= 1.0, "rates need an interval"
 
 
 def test_less_than_four_seconds_are_four_intervals_all_the_same() -> None:

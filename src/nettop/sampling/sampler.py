@@ -48,10 +48,15 @@ class Sampler:
 
     def ask(self, questions: tuple[Question, ...]) -> None:
         """Read the kernel's answers to these, and what a way needs, from the next frame on."""
-        if questions != self.questions:
-            self.questions = questions
+        if not {*questions} <= {*self.questions}:
             self.stale.add("ways")
+        self.questions = questions
         recall(self.memory.setdefault("ways", {}), Asked).questions = questions
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the last frame made a question that only the next one can answer."""
+        return "ways" in self.stale
 
     def anew(self) -> Sampler:
         """A sampler for a recording that restarts: no rates, only memory of timeless tables."""

@@ -84,6 +84,9 @@ class Observers:
                     f"--peer leads to this host itself ({self.hosts[0]}): give the other end", 2
                 )
             yield frames, sides
+        asks = self.sampler.here.unanswered or self.sampler.there.unanswered
+        if asks and not clock.ends and clock.wait(interval):
+            yield self.step(wanted)
 
     def judged(self, seconds: float) -> Iterator[tuple[Both, Sides, tuple[Observation, ...]]]:
         """As `watch`, with the judgement of both hosts; for observers that judge them."""

@@ -305,7 +305,8 @@ def watch(
     """Observations over `seconds`, at least `SAMPLES` intervals; of a recording, up to its end.
 
     The first sample reads all tables, which can take longer than an interval, and has no rates. If
-    it was slow, `seconds` counts from its end. It is judged in the time until the next one.
+    it was slow, `seconds` counts from its end. It is judged in the time until the next one. What
+    the last one asks about ways is answered by one more.
     """
     interval = min(1.0, seconds / SAMPLES)
     source = observer.source
@@ -329,7 +330,8 @@ def watch(
         yield observer.step(wanted, {} if last else slow)
         if not source.live and source.now() >= end and not source.ends:
             return
-    if slow and not last:
+    asks = source.live and observer.sampler.unanswered and source.wait(interval)
+    if asks or (slow and not last):
         yield observer.step(wanted)
 
 

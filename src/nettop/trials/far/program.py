@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 STARTS = 30.0  # seconds for a server to listen
 TABLES = ("tcp", "tcp6", "udp", "udp6")  # of /proc/net
+# how a program is ended, and the seconds that it has after each signal
+ENDS = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 
 
 def free_port(wanted: int, at: str) -> int:
@@ -127,7 +129,7 @@ def main(options: "HelperOptions") -> None:
 
 def end(program: "subprocess.Popen[str]") -> None:
     """Interrupt the program, so that a tool prints its summary; kill it if it does not end."""
-    for number, seconds in ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)):
+    for number, seconds in ENDS:
         try:
             os.killpg(program.pid, number)
             program.wait(seconds)
