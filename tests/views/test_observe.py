@@ -72,7 +72,14 @@ class Host:
 
 @pytest.mark.parametrize(
     ("first", "each", "steps"),
-    [(0.01, 0.01, 5), (0.5, 0.01, 5), (30.0, 0.01, 5), (30.0, 3.0, 2), (30.0, 60.0, 2)],
+    [
+        (0.01, 0.01, 5),
+        (0.5, 0.01, 5),
+        (30.0, 0.01, 5),
+        (30.0, 0.9, 5),
+        (30.0, 3.0, 4),
+        (30.0, 60.0, 2),
+    ],
 )
 def test_a_slow_first_reading_costs_no_other(first: float, each: float, steps: int) -> None:
     host = Host(first, each)
@@ -94,7 +101,7 @@ def test_the_last_sample_has_it_also_where_samples_are_slow() -> None:
     assert {"sockets_tcp": 20.0} in host.waits
 
 
-@pytest.mark.parametrize(("each", "asks_at", "steps"), [(3.0, 2, 3), (0.01, 5, 6), (0.01, 4, 5)])
+@pytest.mark.parametrize(("each", "asks_at", "steps"), [(3.0, 4, 5), (0.01, 5, 6), (0.01, 4, 5)])
 def test_what_the_last_sample_asks_is_answered_by_one_more(
     each: float, asks_at: int, steps: int
 ) -> None:

@@ -321,12 +321,14 @@ def watch(
     if judged - due > interval:  # short intervals: none without length, and no longer wait
         due, end = judged, max(end, judged + seconds / 2)
         interval = min(1.0, (end - due) / SAMPLES)
-    last = False
-    while not source.live or source.now() < end - interval / 2:
+    # a host on which each sample takes long is looked at for up to twice the time
+    taken, last = 0, False
+    while not source.live or source.now() < end - interval / 2 + seconds * (taken < SAMPLES):
         due += interval
         if not source.wait(due - source.now()):
             return
-        last = source.now() >= end - interval / 2
+        taken += 1
+        last = source.now() >= end - interval / 2 and taken >= SAMPLES
         yield observer.step(wanted, {} if last else slow)
         if not source.live and source.now() >= end and not source.ends:
             return
