@@ -116,9 +116,9 @@ ANSWERED = ("packets-turned-away", "firewall-drops", "invalid-segments-are-not-t
 
 
 @pytest.mark.parametrize(("table", "severity"), [
-    ({"drop": {**GROUP, "wanted": True}, "host": {"udp_in": 0.2}}, "critical"),
-    ({"drop": {**GROUP, "wanted": True}, "host": {"udp_in": 300.0}}, "advice"),
-    ({"drop": GROUP, "host": {"udp_in": 0.2}}, "advice"),
+    ({"drop": {**GROUP, "wanted": True, "through": 0.2}}, "critical"),
+    ({"drop": {**GROUP, "wanted": True, "through": 300.0}}, "advice"),
+    ({"drop": {**GROUP, "through": 0.2}}, "advice"),
     ({"firewall": INVALID}, "critical"),
     ({"firewall": {**INVALID, "share": 0.02}}, "info"),
     ({"firewall": {**INVALID, "tests": ""}}, "info"),

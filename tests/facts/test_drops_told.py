@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from way_tables import SOUND, link, qdisc
 
-from nettop.collect import drop_reasons, nftables, xfrm, xfrm_policies
+from nettop.collect import drop_reasons, nftables, sockets_udp, xfrm, xfrm_policies
 from nettop.facts.kinds.drop import Drop, build
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
 
 WIDTH = 2.0
-FACTS: Any = SimpleNamespace(nics=(), host=SimpleNamespace(few_ports=None))
+FACTS: Any = SimpleNamespace(nics=(), host=SimpleNamespace(few_ports=None, udp_in=None, ip_in=None))
 
 
 def seen(reason: str = "OTHERHOST", place: str = "ip_rcv_core", **more: Any) -> drop_reasons.Row:
@@ -45,6 +45,40 @@ def test_of_what_is_not_yet_at_ip_the_port_is_that_of_this_host() -> None:
     row = replace(seen("XDP", "f"), port="40000")
     assert told(row).whose == "udp port 80"
     assert told(replace(row, to="10.9.0.1")).whose == "udp port 40000"  # forwarded, or not known
+
+
+SERVED = sockets_udp.Row(5, "0.0.0.0", 80, "", 0, ipv6=False, send_q=0, recv_q=0, uid=0, drops=0)
+
+
+@pytest.mark.parametrize(("row", "wanted"), [
+    (seen("UNICAST_IN_L2_MULTICAST", "f"), True),
+    (seen("UNICAST_IN_L2_MULTICAST", "f", to="10.9.0.1"), False),  # of another host
+    (seen("NETFILTER_DROP", "f"), False),  # a rule may be meant so: the way of the packet says it
+    (seen("XDP", "f", by="fw@xdp/7"), False),
+    (seen("NO_SOCKET", "f"), False),  # the sender is told
+    (replace(seen("SEEN", "f", to_port=81), port="81"), False),  # nothing listens there
+    (replace(seen("SEEN", "f"), protocol="ip", port=""), True),  # dropped before its port is seen
+    (replace(seen("SEEN", "f"), protocol="47", port=""), False),
+])  # fmt: skip
+def test_packets_that_a_socket_would_take_are_wanted(
+    row: drop_reasons.Row, *, wanted: bool
+) -> None:
+    assert told(row, sockets_udp=[SERVED]).wanted is wanted
+
+
+@pytest.mark.parametrize(("row", "through"), [
+    (seen("SEEN", "f"), 3.0), (replace(seen("SEEN", "f"), protocol="ip", port=""), 50.0),
+])  # fmt: skip
+def test_what_gets_through_beside_is_counted_by_its_protocol(
+    row: drop_reasons.Row, through: float
+) -> None:
+    host = SimpleNamespace(few_ports=None, udp_in=3.0, ip_in=70.0)
+    read = {name: list(entries(found, (), 1.0)) for name, found in SOUND.items()}
+    (one,) = build(
+        Frame(9.0, 9.0, {**read, "drop_reasons": list(entries([row], (), 1.0))}, {}, {}),
+        SimpleNamespace(nics=(), host=host),  # type: ignore[arg-type]
+    )
+    assert one.through == through
 
 
 WRONG = {"hardware": "02:00:00:00:00:09", "sender": "02:00:00:00:00:02"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from ...collect import drop_reasons
@@ -23,7 +24,9 @@ from ..kind import Kind
 from ..peers import dropped
 from ..way.flow import Host, address
 from ..way.lookup import routed
+from ..way.steps.listener import listeners, misses
 
+IP: Final = ("ip", "ip6")  # protocols of what is dropped before its port is known
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", BACK, "IP_INVALID_SOURCE", "IP_LOCALNET")
@@ -54,7 +57,10 @@ class Drop:
     rules: tuple[str, ...] = gauge("their names", default=())
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
     exact: bool = gauge("more is known than the reason says", default=False)
-    wanted: bool = gauge("to a group, and a program of this host has the port", default=False)
+    wanted: bool = gauge(
+        "this host wants such packets, and no rule or program drops", default=False
+    )
+    through: float | None = maybe("packets of the protocol that get through", "packets/s")
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = maybe("packets dropped", "packets/s")
 
@@ -73,8 +79,20 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     host, programs, out = Host.of(frame), _programs(frame), []
     for key, entries in found.items():
         rows = [entry.now for entry in entries]
-        out.append(refined(Seen(_drop(*key, entries, host, programs), rows, host, facts)))
+        one = refined(Seen(_drop(*key, entries, host, programs), rows, host, facts))
+        out.append(replace(one, through=_through(one, facts)))
     return tuple(out)
+
+
+def _through(drop: Drop, facts: Facts) -> float | None:
+    """What gets through beside such packets: datagrams that programs read, else packets of IP.
+
+    IP counts what arrives before it drops any (ip_rcv_core(), ip6_rcv_core()).
+    """
+    if drop.ports[:1] and drop.ports[0].startswith("udp"):
+        return facts.host.udp_in
+    arrived = facts.host.ip_in
+    return None if arrived is None else max(0.0, arrived - (drop.per_s or 0.0))
 
 
 def _programs(frame: Frame) -> dict[tuple[str, str], str]:
@@ -126,10 +144,24 @@ def _drop(
             one: 0 for protocol, _ in foremost
             for one in drop_reasons.raised(reason, place, protocol)
         }),
-        wanted=group == "multicast" and any(place in programs for place in foremost[:1]),
+        wanted=_wanted(host, max((entry.now for entry in entries), key=lambda row: row.packets)),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
     )  # fmt: skip
+
+
+def _wanted(host: Host, row: DropReasonRow) -> bool:
+    """Whether a socket takes such packets, or IP has not yet seen their port; they get no answer.
+
+    What a rule or a BPF program decides may be meant so, and the way of the packet tells it.
+    """
+    if not row.to or row.by or not (host.local(row.to) or address(row.to).is_multicast):
+        return False
+    if drop_reasons.decided(row.reason, row.place) or drop_reasons.answered(row.reason, row.place):
+        return False
+    found = listeners(host, row.protocol, row.to_port) if row.port else ()
+    takes = (misses(host, one, row.to, arrives(host, row)) is None for one in found)
+    return any(takes) if row.port else row.protocol in IP
 
 
 def _to(rows: Sequence[DropReasonRow]) -> str:
