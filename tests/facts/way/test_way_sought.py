@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, frame, link, switches
+from way_tables import FAR, NEAR, SOUND, frame, link, route, switches
 
+from nettop.collect import link_stats
 from nettop.collect.addresses import Row as Address
 from nettop.collect.arp_requests import Row as Request
+from nettop.collect.failures import Row as Failures
 from nettop.collect.fdb import Row as Entry
 from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way.trouble import asked
+from nettop.frame.pairs import entries
+from nettop.frame.rates import Frame
 
 SEEN: Any = SimpleNamespace(more={}, flows=())
 VIRTUAL, OTHER = "10.0.0.100", "10.7.0.12"
@@ -42,6 +47,33 @@ def test_an_address_of_this_host_for_which_it_answers_no_arp() -> None:
     assert one.decider.startswith(f"a0 answers no ARP for {VIRTUAL}")
     assert one.what == f"{FAR} asked 6 times for {VIRTUAL} by ARP, and asks on"
     assert (one.packets, one.per_s) == (6, 1.0)
+
+
+@pytest.mark.parametrize(("rises", "to", "sent", "share"), [
+    (True, "10.9.0.0/24", 0, 1.0), (True, "10.9.0.0/24", 5, None), (False, "10.9.0.0/24", 0, None),
+    (True, "10.8.0.0/24", 0, None),  # the route to who asks leads back there
+])  # fmt: skip
+def test_the_route_by_which_arp_filter_gives_no_answer(
+    rises: bool, to: str, sent: int, share: float | None
+) -> None:
+    def moving(row: Any, **now: int) -> list[Any]:
+        return list(entries([replace(row, **now)], entries([row], (), 0.0), 1.0))
+
+    counted = Failures("ArpFilter", "", "", "", "", "", 5.0, 9)
+    none: Any = dict.fromkeys(link_stats.Row.__dataclass_fields__)
+    card: Any = link_stats.Row(**{**none, "interface": "a0", "rx_packets": 9, "tx_packets": 9})
+    seen = frame(arp_requests=[heard(NEAR, source="10.9.0.7")],
+                 fib=[*SOUND["fib"], route(to, "b0", "10.1.0.254")])  # fmt: skip
+    tables = {**seen.tables, "failures": moving(counted, events=9 + 5 * rises),
+              "link_stats": moving(card, rx_packets=14, tx_packets=9 + sent)}  # fmt: skip
+    (one,) = build(Frame(9.0, 9.0, tables, {}, {}), SEEN)
+    assert one.stops is (rises and to == "10.9.0.0/24")
+    if one.stops:
+        assert one.decider == (
+            "a0 answers no ARP of 10.9.0.7: arp_filter is 1, and route 10.9.0.0/24 to it leads by "
+            "b0"
+        )
+        assert (one.share, one.meant) == (share, share is None)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,12 @@ def asked(frame: Frame) -> Iterator[str]:
 
 
 def sought(host: Host) -> Iterator[Trouble]:
-    """The addresses that are asked for in vain, with one who asks; it may be meant so."""
+    """The addresses that are asked for in vain, with one who asks; it may be meant so.
+
+    Where nothing leaves the interface, nobody there is answered.
+    """
+    moved = host.frame.tables.get("link_stats", ())
+    mute = {one.now.interface for one in moved if one.rate("tx_packets") == 0}
     for entry in host.frame.tables.get("arp_requests", ()):
         row: RequestRow = entry.now
         ours = host.local(row.target)
@@ -117,7 +122,8 @@ def sought(host: Host) -> Iterator[Trouble]:
             asked = f"asked {many(row.requests, 'times')} for {row.target} by ARP"
             said = f"{row.source} {asked}, and asks on"
             yield Trouble(
-                Flow(row.target, origin=row.source, arrives=arrives), (said,), (), answered=None,
+                Flow(row.target, origin=row.source, arrives=arrives), (said,), (),
+                answered=0 if ours and row.interface in mute else None,
                 packets=row.requests, per_s=grown(entry, "requests"),
                 places=("arp",) if ours else ("bridge",),
             )  # fmt: skip

@@ -104,6 +104,7 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         return
     if ":" in to or link is None or link.loopback:
         return
+    yield from _led_elsewhere(leg, name, to)
     mode, key = leg.host.strongest(name, "arp_ignore")
     near = next((f"{one.address}/{one.prefix}" for one in leg.host.addresses
                  if one.address == to and one.interface == name), None)  # fmt: skip
@@ -129,6 +130,28 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         )  # fmt: skip
     elif places and name not in places and mode in _OWN:
         yield _unasked(to, places[0], name, mode, key)
+
+
+def _led_elsewhere(leg: Leg, name: str, to: str) -> Iterator[Step]:
+    """Whether arp_filter refuses who asks: its counter rises, and the route back is another one.
+
+    Not where both interfaces are in one network: the other one answers. net/ipv4/arp.c.
+    """
+    host, who = leg.host, leg.flow.origin
+    counted = host.frame.tables.get("failures", ())
+    if not who or not any(one.now.name == "ArpFilter" and one.rate("events") for one in counted):
+        return
+    back = routed(host, Question(who, to))
+    also = any(inside(who, f"{one.address}/{one.prefix}") for one in host.addresses
+               if one.interface == back.interface and one.family == 4)  # fmt: skip
+    if back.interface not in (None, name) and not also:
+        keys = [f"net.ipv4.conf.{one}.arp_filter" for one in ("all", name.replace(".", "/"))]
+        yield Step(
+            "arp", SUSPECT, f"{name} answers no ARP of {who}: arp_filter is 1, and route "
+            f"{back.network} to it leads by {back.interface}",
+            f"sysctl {' '.join(keys)}; ip route get {who} from {to}",
+            f"Correct that route, or sysctl -w {' '.join(f'{key}=0' for key in keys)}",
+        )  # fmt: skip
 
 
 def _unasked(to: str, place: str, name: str, mode: int, key: str) -> Step:
