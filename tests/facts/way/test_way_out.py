@@ -77,6 +77,13 @@ STOPS = {
         f"ip route add {ELSEWHERE} via GATEWAY, or a default route",
         {"fib": SOUND["fib"][:-1], "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
     ),
+    "a rule that takes no default route": Case(
+        ELSEWHERE, "rule", f"no route leads to {ELSEWHERE} (ENETUNREACH): rule 100 from all passes "
+        "over route 0.0.0.0/0 of table 254 (suppress_prefixlength 0), and no later rule finds one",
+        "ip rule del priority 100, or give a table that a later rule looks up the route",
+        {"ways": [answer(ELSEWHERE, "ENETUNREACH")],
+         "routing_rules": [rule(0, 255), rule(100, 254, suppress=0), rule(200, 51)]},
+    ),
     "the kernel's answer is better than the tables": Case(
         FAR, "route", f"no route leads to {FAR} (ENETUNREACH)",
         f"ip route add {FAR} via GATEWAY, or a default route",

@@ -38,11 +38,12 @@ class Found:
     rule: RuleRow | None = None  # that refuses by itself
     doubt: str = ""  # why the kernel may decide otherwise
     by: RuleRow | None = None  # that led to the table of the routes
+    passed_over: tuple[RuleRow, FibRow] | None = None  # of no route: the first, and the rule
 
 
 def lookup(host: Host, question: Question) -> Found:
     """The route to a destination by rules and tables."""
-    doubt = ""
+    doubt, passed_over = "", None
     for rule, table in _tables(host, question):
         if rule is not None and rule.more:
             doubt = f"rule {rule.priority} has conditions that only the kernel evaluates"
@@ -51,10 +52,12 @@ def lookup(host: Host, question: Question) -> Found:
             return Found(rule.action, (), rule, doubt)
         routes = best(host, question, table)
         if rule is not None and rule.suppress is not None:
-            routes = tuple(r for r in routes if network(r.to).prefixlen > rule.suppress)
+            long = tuple(r for r in routes if network(r.to).prefixlen > rule.suppress)
+            passed_over = passed_over or (rule, routes[0]) if routes and not long else passed_over
+            routes = long
         if routes and routes[0].kind != "throw":
             return Found(routes[0].kind, routes, None, doubt, rule)
-    return Found(doubt=doubt)
+    return Found(doubt=doubt, passed_over=passed_over)
 
 
 def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, int]]:

@@ -291,5 +291,14 @@ def _none(leg: Leg) -> Step:
     if leg.hop.kind in REFUSALS:
         return Step("route", STOPS, f"a route or rule for {to} {_VERBS[leg.hop.kind]}{error}",
                     f"ip {six}rule; ip {six}route show table all")  # fmt: skip
+    if leg.hop.found.passed_over is not None:
+        rule, row = leg.hop.found.passed_over
+        return Step(
+            "rule", STOPS, f"no route leads to {to}{error}: {selects(rule)} passes over route "
+            f"{row.to} of table {row.table} (suppress_prefixlength {rule.suppress}), and no later "
+            "rule finds one", f"ip {six}rule; ip {six}route show table {row.table}",
+            f"ip {six}rule del priority {rule.priority}, or give a table that a later rule looks "
+            f"up the route",
+        )  # fmt: skip
     return Step("route", STOPS, f"no route leads to {to}{error}", _get(leg),
                 f"ip {six}route add {to} via GATEWAY, or a default route")  # fmt: skip
