@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import SOUND, link, qdisc
+from way_tables import SOUND, link, qdisc, route
 
 from nettop.collect import drop_reasons, nftables, sockets_udp, xfrm, xfrm_policies
 from nettop.facts.kinds.drop import Drop, build
@@ -153,6 +153,19 @@ def test_the_program_that_chooses_sockets_may_turn_away_what_a_socket_would_take
     assert (one.kind, one.exact, one.raises) == ("refused", True, ("tcp_resets",))
     for other in (replace(row, by=""), replace(row, to_port=81)):  # no program; nothing listens
         assert (told(other).kind, told(other).exact) == ("turned away", False)
+
+
+@pytest.mark.parametrize(("to", "taken"), [("10.9.0.7", True), ("10.8.0.7", False)])
+def test_a_local_route_that_takes_what_is_for_other_hosts_is_named(to: str, *, taken: bool) -> None:
+    fib = [*SOUND["fib"], route("10.9.0.0/25", "lo", table=255, kind="local")]
+    one = told(replace(seen("NO_SOCKET", "__udp4_lib_rcv", to=to), port="80"), fib=fib)
+    assert (one.kind == "refused") is taken
+    if taken:
+        assert one.means == (
+            "Route local 10.9.0.0/25 takes packets for 10.9.0.7, which is no address of this host, "
+            "and no socket does"
+        )
+        assert "`ip route del local 10.9.0.0/25 dev lo table 255`" in one.advice
 
 
 def test_the_program_of_xdp_is_named_where_it_drops() -> None:

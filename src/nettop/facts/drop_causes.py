@@ -284,6 +284,18 @@ def _holders(host: Host, row: Row) -> Iterator[tuple[str, tuple[str, str] | None
         yield names.get(one.inode, "a program"), missed
 
 
+def _swallowed(seen: Seen) -> Told:
+    """The local route that takes packets for an address that is not of this host (AnyIP)."""
+    row, host = _foremost(seen), seen.host
+    if row is None or host.local(row.to) or address(row.to).is_multicast:
+        return NOT
+    found = lookup(host, Question(row.to, row.source, arrives(host, row)))
+    if found.kind != "local" or found.doubt:
+        return NOT
+    first = found.routes[0]
+    return {"to": row.to, "route": first.to, "table": first.table, "nic": first.interface or "lo"}
+
+
 def _choosy(seen: Seen) -> Told:
     """The sockets at its port, if each takes others only, and says which."""
     row, said, cures = _foremost(seen), [], []
@@ -359,7 +371,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     OTHER: {"misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "FULL_RING": {"behind": _behind},
-    "NO_SOCKET": {"choosy": _choosy, "steered": _steered},
+    "NO_SOCKET": {"swallowed": _swallowed, "choosy": _choosy, "steered": _steered},
     "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
     "XDP": {"first": _first},
 }
