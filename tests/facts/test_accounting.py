@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.collect import drop_reasons, qdiscs, snmp, softnet
+from nettop.collect import drop_reasons, packet_sockets, qdiscs, snmp, softnet
 from nettop.facts import Facts
 from nettop.facts.accounting import account
 from nettop.facts.joined import Joiner
@@ -34,6 +34,7 @@ def moment(at: float, *drops: drop_reasons.Row, nics: tuple[Nic, ...] = (), **mo
     tables = {
         "snmp": [snmp.row({})], "softnet": [softnet.Row(0, 0, more.pop("backlog", 0), 0)],
         "qdiscs": more.pop("qdiscs", []), "drop_reasons": list(drops),
+        "packet_sockets": more.pop("captures", []),
     }  # fmt: skip
     container, missing = more.pop("container", ""), more.pop("missing", {})
     tables["snmp"] = [replace(tables["snmp"][0], **more)]
@@ -77,6 +78,9 @@ def test_what_is_lost_is_what_is_explained_and_the_rest_by_stage() -> None:
 def test_no_more_is_explained_than_counted_and_few_without_a_reason_are_no_rest() -> None:
     segments = look(told("QDISC_DROP", 44_000), nics=(nic(qdisc_drops=1000),))
     assert (segments.counted, segments.explained, segments.alone) == (1000, 1000, ())
+    assert "1,000 explained by the kernel's reasons (QDISC_DROP: 44,000 segments)" in (
+        sentence(segments)
+    )
     late = look(told("SOCKET_RCVBUFF", 990), udp_rcvbuf_errors=1000)
     assert (late.explained, late.uncertain, late.stages) == (990, 10, {})
     assert sentence(late).endswith("(SOCKET_RCVBUFF); 10 within the error of both readings")
@@ -152,6 +156,17 @@ def test_an_interface_that_counts_what_another_place_dropped_has_no_part() -> No
     assert look(told("CPU_BACKLOG", 100), backlog=100, nics=(veth,)).counted == 100
     tun = look(told("FULL_RING", 90), nics=(nic("tunnel", "tun", tx_dropped=90),))
     assert (tun.counted, tun.explained) == (90, 90)
+
+
+def test_what_a_capture_misses_is_lost_as_its_socket_counts_it() -> None:
+    none: Any = dict.fromkeys(packet_sockets.Row.__dataclass_fields__)
+    before, now = (packet_sockets.Row(**{**none, "inode": 7, "drops": n}) for n in (5, 405))
+    first, last = (
+        moment(BEGIN, captures=[before]),
+        moment(BEGIN + LOOK, told("PACKET_SOCK_ERROR", 120, place="packet_rcv"), captures=[now]),
+    )
+    one = account(first, last)
+    assert (one.counted, one.explained, one.stages) == (400, 120, {"capture": 280})
 
 
 def test_drops_of_filters_and_of_xdp_are_of_their_own_counters() -> None:

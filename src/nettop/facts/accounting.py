@@ -34,10 +34,12 @@ from .sums import backlog_drops
 
 # the tables of counters: of one look they are read at its begin and at its end
 COUNTERS: Final = (
-    "link_stats", "netdev", "nicqueues", "nicstats", "qdiscs", "queues", "snmp", "softnet",
+    "link_stats", "netdev", "nicqueues", "nicstats", "packet_sockets", "qdiscs", "queues", "snmp",
+    "softnet",
 )  # fmt: skip
 PROTOCOLS_READ: Final = "snmp"
 FILTERS: Final = "filter_drops"  # of the qdiscs ingress and clsact
+COPIES: Final = "capture_drops"  # of packet sockets: what a capture misses
 BACKLOG: Final = "cpu_backlog_drops"  # of the CPUs: it serves every network namespace
 # counters that have others in them, which have reasons of their own
 OF: Final = {"udp_errors": ("udp_rcvbuf_errors", "udp_memory_errors", "udp_checksum_errors")}
@@ -120,7 +122,7 @@ def _stages() -> Mapping[str, str]:
         for stage in declared().values()
         for name in (*stage.lost_rx, *stage.lost_tx, *stage.lost_here)
     }
-    return {**found, FILTERS: "qdisc", "xdp_drops": "xdp"}
+    return {**found, FILTERS: "qdisc", COPIES: "capture", "xdp_drops": "xdp"}
 
 
 def _counts(
@@ -134,9 +136,9 @@ def _counts(
         for name, count in zip(names, values(nic.total), strict=True):
             if count is not None:
                 yield (name, nic.name), count
-    for row in frame.rows("qdiscs"):
-        if row.parent == "ingress" and row.drops is not None:
-            yield (FILTERS, f"{row.interface} {row.handle}"), row.drops
+    for counter, row, owner in _queues(frame):
+        if row.drops is not None:
+            yield (counter, owner), row.drops
     for row in frame.rows("snmp"):
         for name in _of_host():
             count = getattr(row, name)
@@ -147,6 +149,15 @@ def _counts(
         dropped = min(dropped, total(nic.total.rx_dropped for nic in facts.nics) or 0.0)
     if dropped is not None:
         yield (BACKLOG, ""), dropped
+
+
+def _queues(frame: Frame) -> Iterator[tuple[str, Any, str]]:
+    """The filters and packet sockets that count what they drop, with their counter and name."""
+    for row in frame.rows("qdiscs"):
+        if row.parent == "ingress":
+            yield FILTERS, row, f"{row.interface} {row.handle}"
+    for row in frame.rows("packet_sockets"):
+        yield COPIES, row, str(row.inode)
 
 
 @cache

@@ -16,6 +16,7 @@ from ..terms.units import many, seconds
 from . import rhythm
 
 PROTOCOLS: Final = "protocols"  # instead of a stage: what IP, UDP and TCP refuse
+MERGED: Final = 1.1  # segments for a packet of a counter: fewer are the error of both readings
 MOST: Final = 3  # reasons that are named
 
 
@@ -83,7 +84,9 @@ def sentence(one: Accounting) -> str:
         if any(place.counter in drop_reasons.counters() for place in one.places):
             parts.append(f"explained: not read, {one.unread}" if one.unread else "not explained")
     elif one.counted:
-        names = f" ({_named(one.reasons)})" if one.reasons else ""
+        segments = sum(count for _, count in one.reasons)
+        more = f": {segments:,} segments" if segments > MERGED * one.explained else ""
+        names = f" ({_named(one.reasons)}{more})" if one.reasons else ""
         left = sum(one.stages.values())
         parts.append(f"{one.explained:,} explained by the kernel's reasons{names}")
         parts += [f"{left:,} {rest}"] if left else []
