@@ -189,6 +189,7 @@ def test_classes_that_are_cut_off_are_an_error() -> None:
         ("netem", struct.pack("=6I", 0, 1000, 0xFFFFFFFF, 0, 0, 0), 0),
         ("netem", struct.pack("=6I", 0, 1000, 0x7FFFFFFF, 0, 0, 0), None),
         ("netem", b"", None),
+        ("bfifo", struct.pack("=I", 1400), 1400),
         ("fq_codel", b"", None),
     ],
 )

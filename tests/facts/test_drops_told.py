@@ -190,17 +190,19 @@ def test_the_policy_of_what_finds_no_state_is_named(reason: str, port: int, mean
     assert one.raises == (("XfrmOutNoStates",) if one.exact else ())
 
 
-@pytest.mark.parametrize(("largest", "backlog", "named"), [
-    (900, 0, True), (900, 90_000, False), (1600, 0, False), (None, 0, False),
+@pytest.mark.parametrize(("kind", "bound", "largest", "backlog", "named"), [
+    ("tbf", "burst", 900, 0, True), ("tbf", "burst", 900, 90_000, False),
+    ("tbf", "burst", 1600, 0, False), ("tbf", "burst", None, 0, False),
+    ("bfifo", "limit", 900, 0, True),
 ])  # fmt: skip
-def test_a_burst_below_the_size_of_a_packet_is_told(
-    largest: int | None, backlog: int, named: bool
+def test_a_bound_below_the_size_of_a_packet_is_told(
+    kind: str, bound: str, largest: int | None, backlog: int, *, named: bool
 ) -> None:
-    now = qdisc("a0", "tbf", largest=largest, backlog=backlog, drops=40)
+    now = qdisc("a0", kind, largest=largest, backlog=backlog, drops=40)
     counts = entries([now], entries([replace(now, drops=1)], (), 1.0), 1.0)
     one = told(seen("QDISC_DROP", "__dev_queue_xmit", source="10.0.0.1", to="10.0.0.2"),
                entries_of={"qdiscs": counts})  # fmt: skip
-    said = "tbf 1: of a0 drops frames above 900 bytes, its burst; those of a0 have up to 1514"
+    said = f"{kind} 1: of a0 drops frames above 900 bytes, its {bound}; those of a0 have up to 1514"
     assert (one.means == said, one.rule == "") == (named, named)
     assert one.raises == ("qdisc_drops",)
 

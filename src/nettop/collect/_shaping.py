@@ -53,13 +53,16 @@ def qdisc(kind: str, options: bytes) -> Rates:
 def largest(kind: str, options: bytes) -> int | None:
     """The largest frame that a qdisc lets pass, bytes; 0: it drops all; None: any.
 
-    tbf: its burst (net/sched/sch_tbf.c, tbf_enqueue()); netem: 0 where it loses each packet.
+    tbf: its burst (net/sched/sch_tbf.c, tbf_enqueue()); bfifo: its limit (net/sched/sch_fifo.c,
+    bfifo_enqueue()); netem: 0 where it loses each packet.
     """
     try:
         if kind == "tbf":
             rate, raw = _spec(options, wide=4), _values(options).get(1, b"")
             if rate and len(raw) >= _TBF.size:
                 return round(rate / 8 * float(_TBF.unpack_from(raw)[0]) * _TICK)
+        if kind == "bfifo" and len(options) >= 4:
+            return int(struct.unpack_from("=I", options)[0])
         if kind == "netem" and len(options) >= _NETEM_HEAD:
             return 0 if struct.unpack_from("=8xI", options)[0] == _EACH else None
     except ValueError:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .kinds.qdisc import LEAST
+from .way.steps.queue import BOUNDS
 
 ETHERNET: Final = 14  # bytes of a header, which the MTU does not count
 MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
@@ -35,9 +36,9 @@ def short(seen: Any) -> Mapping[str, Any]:
 
 
 def sized(seen: Any) -> Mapping[str, Any]:
-    """A qdisc without room for one packet of full size, which drops while nothing waits in it.
+    """A qdisc without room for one packet of full size, which drops while none waits in it.
 
-    net/sched/sch_tbf.c, tbf_enqueue(): what is larger than the burst.
+    net/sched/sch_tbf.c, tbf_enqueue(): what is larger than the burst; sch_fifo.c: than the limit.
     """
     for entry in seen.host.frame.tables.get("qdiscs", ()):
         row, link = entry.now, seen.host.links.get(entry.now.interface)
@@ -46,7 +47,7 @@ def sized(seen: Any) -> Mapping[str, Any]:
         if small and row.interface == seen.drop.nic and entry.rate("drops"):
             return {
                 "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "longest": longest,
-                "largest": row.largest, "where": row.where,
-                "type": row.kind,
+                "largest": row.largest, "where": row.where, "type": row.kind,
+                "bound": BOUNDS.get(row.kind, "burst"),
             }  # fmt: skip
     return {}

@@ -114,6 +114,11 @@ STOPS = {
         "to 1514", "tc qdisc replace dev a0 root tbf … with a burst of 1514 bytes or more",
         {"qdiscs": [host.qdisc("a0", "tbf", largest=60)]},
     ),
+    "a queue of bytes without room for one frame": Case(
+        FAR, "queue", "qdisc bfifo of a0 drops frames above 60 bytes, its limit; those of a0 have "
+        "up to 1514", "tc qdisc replace dev a0 root bfifo … with a limit of 1514 bytes or more",
+        {"qdiscs": [host.qdisc("a0", "bfifo", largest=60)]},
+    ),
     "the interface is down": Case(
         FAR, "device", "no route leads to 10.0.0.2: a0, with 10.0.0.1/24, is down",
         "ip link set a0 up",

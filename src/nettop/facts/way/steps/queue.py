@@ -13,6 +13,7 @@ from ..legs import OUT, Leg
 PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options
 _HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
+BOUNDS: Final = {"bfifo": "limit"}  # of the size of one frame; of other qdiscs it is the burst
 MOST: Final = 0.5  # of the received packets
 FILTERED_BY_TC: Final = "TC_INGRESS"  # why the kernel says that it drops a packet
 _FILTERS: Final = ("clsact", "ingress")
@@ -108,10 +109,10 @@ def _queue(leg: Leg, row: QdiscRow) -> Iterator[Step]:
         yield Step("queue", STOPS, f"qdisc {row.kind} of {name} drops every packet", show,
                    f"tc qdisc del dev {name} {row.where}")  # fmt: skip
     else:
-        outcome = STOPS if row.largest < _SMALL else SUSPECT
+        outcome, bound = STOPS if row.largest < _SMALL else SUSPECT, BOUNDS.get(row.kind, "burst")
         yield Step(
             "queue", outcome, f"qdisc {row.kind} of {name} drops frames above {row.largest} bytes, "
-            f"its burst; those of {name} have up to {longest}", show,
+            f"its {bound}; those of {name} have up to {longest}", show,
             f"tc qdisc replace dev {name} {row.where} {row.kind} … "
-            f"with a burst of {longest} bytes or more",
+            f"with a {bound} of {longest} bytes or more",
         )  # fmt: skip
