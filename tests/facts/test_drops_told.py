@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from way_tables import SOUND, link, qdisc, route
 
-from nettop.collect import drop_reasons, nftables, sockets_udp, xfrm, xfrm_policies
+from nettop.collect import (
+    drop_reasons,
+    nft_hooks,
+    nft_rules,
+    nftables,
+    sockets_udp,
+    xfrm,
+    xfrm_policies,
+)
 from nettop.facts.kinds.drop import Drop, build
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
@@ -153,6 +161,19 @@ def test_the_program_that_chooses_sockets_may_turn_away_what_a_socket_would_take
     assert (one.kind, one.exact, one.raises) == ("refused", True, ("tcp_resets",))
     for other in (replace(row, by=""), replace(row, to_port=81)):  # no program; nothing listens
         assert (told(other).kind, told(other).exact) == ("turned away", False)
+
+
+def test_the_rule_of_this_host_that_writes_is_named_before_the_sender() -> None:
+    hook = nft_hooks.Row("ip", "tag", "pre", "prerouting", -150, "filter", drops=False)
+    writes = nft_rules.Row("ip", "tag", "pre", 2, (("payload", 2, 12, 2),))
+    one = told(seen("UDP_CSUM", "f"), nft_hooks=[hook], nft_rules=[writes])
+    assert (one.exact, one.rule) == (True, "")
+    assert one.means == (
+        "The UDP checksum is wrong: rule of handle 2 in chain pre (hook prerouting, ip tag) writes "
+        "into such packets"
+    )
+    assert "Unless it is meant so: `nft delete rule ip tag pre handle 2`." in one.advice
+    assert told(seen("UDP_CSUM", "f"), nft_hooks=[hook]).rule == "checksums-wrong"
 
 
 @pytest.mark.parametrize(("to", "taken"), [("10.9.0.7", True), ("10.8.0.7", False)])

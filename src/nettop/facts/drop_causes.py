@@ -24,9 +24,10 @@ from .flow_words import end, owners
 from .group_programs import program
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
-from .queue_causes import short, sized
+from .queue_causes import dead, down, short, sized
 from .way import walk
-from .way.filtered import filtered
+from .way.chains import cure, named, shown
+from .way.filtered import filtered, writing
 from .way.flow import FILTERED, Flow, Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses
@@ -41,6 +42,9 @@ HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
 QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
+SUMS: Final = ("IP_CSUM", "TCP_CSUM", "UDP_CSUM", "ICMP_CSUM")  # a checksum is wrong
+# the TTL or hop limit, or another field of the header of IP
+HOPS: Final = ("IP_INHDR", "IPV6_NDISC_HOP_LIMIT", "TCP_MINTTL")
 PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
 FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind")  # of a drop
 UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
@@ -91,6 +95,16 @@ def _rules(seen: Seen) -> Told:
         "filters": few((one.told for one in found), MOST),
         "rules": names,
     }
+
+
+def _rewritten(seen: Seen) -> Told:
+    """The rule of this host that writes such packets before they are found to be wrong."""
+    row = max(seen.rows, key=lambda one: one.packets)
+    found = writing(seen.host, row, hops=seen.drop.reason not in SUMS)
+    if found is None:
+        return NOT
+    chain, rule = found
+    return {"by": named(rule, chain), "show": shown(rule), "cure": cure(rule)}
 
 
 def _untracked(seen: Seen) -> Told:
@@ -199,23 +213,6 @@ def _queue(seen: Seen) -> Told:
         paces(seen.host.frame, one) for one in ends
     )
     return {**told, "kind": NORMAL} if leaves and slowed else told
-
-
-def _dead(seen: Seen) -> Told:
-    """An interface without a carrier, which has no queue that is full.
-
-    The kernel gives such an interface a queue that drops all (noop_enqueue()).
-    """
-    links, nics = seen.host.links, seen.drop.nics.split(", ")
-    dead = all(nic in links and links[nic].up and links[nic].carrier is False for nic in nics)
-    return {"nic": seen.drop.nic} if dead else NOT
-
-
-def _down(seen: Seen) -> Told:
-    """An interface that is down, whose queue drops all; as lo, to which routes still lead."""
-    links, nics = seen.host.links, seen.drop.nics.split(", ")
-    down = all(nic in links and not links[nic].up for nic in nics)
-    return {"nic": seen.drop.nic} if down else NOT
 
 
 def _misaddressed(seen: Seen) -> Told:
@@ -364,8 +361,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
         "queue": _queue,
         "short": short,
         "sized": sized,
-        "dead": _dead,
-        "down": _down,
+        "dead": dead,
+        "down": down,
     },
     **{reason: {"queue": _queue} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},
@@ -374,6 +371,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "NO_SOCKET": {"swallowed": _swallowed, "choosy": _choosy, "steered": _steered},
     "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
     "XDP": {"first": _first},
+    **{reason: {"rewritten": _rewritten} for reason in (*SUMS, *HOPS)},
 }
 
 

@@ -1,4 +1,4 @@
-"""A queue that drops because it is small: without room for a burst, or for one large packet.
+"""A queue that drops because it is small, or its interface takes nothing.
 
 `seen`: the drop and the host, as in `drop_causes`.
 """
@@ -51,3 +51,20 @@ def sized(seen: Any) -> Mapping[str, Any]:
                 "bound": BOUNDS.get(row.kind, "burst"),
             }  # fmt: skip
     return {}
+
+
+def dead(seen: Any) -> Mapping[str, Any]:
+    """An interface without a carrier, which has no queue that is full.
+
+    The kernel gives such an interface a queue that drops all (noop_enqueue()).
+    """
+    links, nics = seen.host.links, seen.drop.nics.split(", ")
+    every = all(nic in links and links[nic].up and links[nic].carrier is False for nic in nics)
+    return {"nic": seen.drop.nic} if every else {}
+
+
+def down(seen: Any) -> Mapping[str, Any]:
+    """An interface that is down, whose queue drops all; as lo, to which routes still lead."""
+    links, nics = seen.host.links, seen.drop.nics.split(", ")
+    every = all(nic in links and not links[nic].up for nic in nics)
+    return {"nic": seen.drop.nic} if every else {}

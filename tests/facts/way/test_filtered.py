@@ -14,7 +14,7 @@ from nettop.collect.kernel import Row as Kernel
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nftables import Row as Nftables
-from nettop.facts.way.filtered import filtered
+from nettop.facts.way.filtered import filtered, writing
 from nettop.facts.way.flow import Host
 
 DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
@@ -96,3 +96,27 @@ def test_what_may_have_dropped_most_comes_first() -> None:
     seen = [replace(SEEN, to_port=9, packets=2), SEEN]
     host = Host.of(frame(nftables=rows, nft_rules=rules))
     assert [one.rule for one in filtered(host, seen)] == ["3", "2"]
+
+
+TTL, PORT = ("payload", 1, 8, 1), ("payload", 1, 2, 2, 2)
+
+
+@folded(("hook", "does", "hops", "found"), [
+    ("prerouting", (TTL,), True, True), ("postrouting", (TTL,), True, False),
+    ("prerouting", (("payload", 1, 7, 1),), True, False),  # another byte
+    ("prerouting", (("payload", 2, 12, 2),), True, False),
+    ("prerouting", (("payload", 2, 12, 2),), False, True),
+    ("prerouting", (("payload", 1, 1, 8, 1),), True, False),  # it reads
+    ("prerouting", (PORT, ("cmp", 1, 0, "0035"), TTL), True, True),
+    ("prerouting", (PORT, ("cmp", 1, 0, "0050"), TTL), True, False),  # of another port
+    ("prerouting", (("target", "TTL"),), True, True),
+])  # fmt: skip
+def test_a_rule_that_writes_into_what_arrives(
+    hook: str, does: tuple[Any, ...], hops: bool, found: bool
+) -> None:
+    row = Drop("IP_INHDR", "ip_forward", "here", "2", "udp", "53", 9, 9.0, "10.0.0.2", 4000,
+               "10.7.0.1", 53)  # fmt: skip
+    rule = Rule("ip", "mangle", "pre", 2, does)
+    chain = Hook("ip", "mangle", "pre", hook, -150, "filter", drops=False)
+    host = Host.of(frame(nft_hooks=[chain], nft_rules=[rule]))
+    assert writing(host, row, hops=hops) == ((chain, rule) if found else None)
