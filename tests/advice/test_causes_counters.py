@@ -62,6 +62,19 @@ def test_a_name_server_follows_what_drops_the_questions() -> None:
     assert found["name-server-does-not-answer"].cause == "packets-dropped-by-reason@NO_SOCKET/f"
 
 
+def test_answers_that_come_from_elsewhere_explain_a_name_server_without_an_answer() -> None:
+    peers = ("udp 10.0.0.53:53",)
+    asked = {"id": "10.0.0.53:53", "waiting": 9, "late": 4, "peers": peers}
+    astray = {"id": "10.0.0.53:53", "asked": 9, "missed": 9, "how": "they come from 10.0.0.2:53"}
+    told = findings(host={"udp_in": 0}, resolvers=[asked], astrays=[{**astray, "peers": peers}])
+    first, second = told
+    assert first.title == "Answers of 10.0.0.53:53 find no socket: they come from 10.0.0.2:53"
+    assert (first.severity, second.cause) == ("critical", first.id)
+    other = [{**astray, "peers": ("udp 10.0.0.54:53",)}]
+    causes = {one.cause for one in findings(host={"udp_in": 0}, resolvers=[asked], astrays=other)}
+    assert causes == {""}
+
+
 def test_what_a_queue_drops_is_explained_by_the_packets_at_the_same_interface() -> None:
     nic = {"name": "eth0", "per_s": {"qdisc_drops": 50, "tx_packets": 50}}
     drop = {**KNOWN, "kind": "loss", "exact": True, "raises": ("qdisc_drops",)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from nettop.advice.judge.inline_facts import facts
 from nettop.collect import drop_reasons, socket_owners, sockets_udp, udp_connected
 from nettop.collect._table import Memory, recall
@@ -78,9 +80,15 @@ def test_a_socket_that_is_not_connected_asks_nobody() -> None:
     assert asked([40001], remote="") == []
 
 
-def test_the_ports_without_a_socket_are_those_that_asked() -> None:
+@pytest.mark.parametrize(("ends", "how"), [
+    ({}, "they come from another address, or too late"),
+    ({"source": "10.0.0.9", "source_port": 123}, "they come too late"),
+    ({"source": "10.0.0.1", "source_port": 123}, "they come from 10.0.0.1:123"),
+    ({"source": "10.0.0.9", "source_port": 999}, "they come from 10.0.0.9:999"),
+])  # fmt: skip
+def test_the_ports_without_a_socket_are_those_that_asked(ends: dict[str, Any], how: str) -> None:
     drops = [
-        drop_reasons.Row(reason, "__udp4_lib_rcv", where, "2", protocol, port, 1)
+        drop_reasons.Row(reason, "__udp4_lib_rcv", where, "2", protocol, port, 1, **ends)
         for reason, where, protocol, port in (
             ("NO_SOCKET", "here", "udp", "40001"), ("NO_SOCKET", "here", "udp", "9"),
             ("NO_SOCKET", "elsewhere", "udp", "40002"), ("NO_SOCKET", "here", "tcp", "40003"),
@@ -89,7 +97,7 @@ def test_the_ports_without_a_socket_are_those_that_asked() -> None:
     tables: dict[str, Any] = {"drop_reasons": drops, "udp_connected": asked([9, 40001, 40002])}
     frame = Frame(0.0, 0.0, {name: tuple(map(Entry, rows)) for name, rows in tables.items()})
     found = resolver.astray(frame, None)  # type: ignore[arg-type]
-    assert found == (resolver.Astray("10.0.0.9:123", 3, 2),)
+    assert found == (resolver.Astray("10.0.0.9:123", 3, 2, how, ("udp 10.0.0.9:123",)),)
 
 
 def test_where_most_are_answered_the_others_came_late() -> None:

@@ -39,7 +39,7 @@ from ...facts.kinds.process import Process
 from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Memcg, Quota, TaskLimit
-from ...facts.kinds.resolver import Resolver
+from ...facts.kinds.resolver import Astray, Resolver
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
 from ...facts.limits.prediction import Prediction
@@ -298,7 +298,7 @@ def _parties(over: str, fact: object) -> set[int | str]:
 def _ends(fact: object) -> set[str]:
     """The other ends and the way out, as `facts.peers` names them."""
     match fact:
-        case Call() | Attempt() | Drop() | Resolver():
+        case Call() | Attempt() | Drop() | Resolver() | Astray():
             return {*fact.peers}
         case Listener():
             return {service("tcp", fact.port)}

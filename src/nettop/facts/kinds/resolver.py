@@ -8,12 +8,15 @@ be an answer that came too late.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from ...collect.drop_reasons import Row as DropReasonRow
 from ...collect.udp_questions import PORT
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
@@ -73,20 +76,35 @@ class Astray:
     missed: int = gauge(
         "of these, those for whose port a datagram found no socket", "sockets", default=0
     )
+    how: str = gauge("why they find none", default="")
+    peers: tuple[str, ...] = gauge("it, as `facts.peers` names it", default=())
 
 
 def astray(frame: Frame, facts: Facts) -> tuple[Astray, ...]:  # noqa: ARG001
     """The servers of which most answers are missed, most first."""
     lost = {
-        row.port for row in frame.rows("drop_reasons")
+        row.port: row for row in frame.rows("drop_reasons")
         if (row.where, row.reason, row.protocol) == ("here", _REASON, "udp")
     }  # fmt: skip
-    found = [
-        Astray(end(row.server, row.port), len(row.asked), missed)
-        for row in (frame.rows("udp_connected") if lost else ())
-        if (missed := sum(str(port) in lost for port in row.asked)) > _SHARE * len(row.asked)
-    ]
+    host, found = Host.of(frame), []
+    for row in frame.rows("udp_connected") if lost else ():
+        missed = [lost[str(port)] for port in row.asked if str(port) in lost]
+        if len(missed) > _SHARE * len(row.asked):
+            server = end(row.server, row.port)
+            found.append(Astray(
+                server, len(row.asked), len(missed), _how(server, missed),
+                (far(host, "udp", row.server, row.port),),
+            ))  # fmt: skip
     return tuple(sorted(found, key=lambda one: (-one.missed, one.id)))
+
+
+def _how(server: str, missed: Sequence[DropReasonRow]) -> str:
+    """From where the answers come, as far as it is known."""
+    known = {end(row.source, row.source_port) for row in missed if row.source and row.source_port}
+    if not known:
+        return "they come from another address, or too late"
+    others = sorted(known - {server})
+    return f"they come from {few(others, 1)}" if others else "they come too late"
 
 
 ASTRAY = Kind(
