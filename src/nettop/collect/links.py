@@ -32,7 +32,8 @@ _PORT: Final = {  # IFLA_BRPORT_*
 # if_tunnel.h): both ends of the packets that carry a tunnel, and their destination port
 _VXLAN: Final = {
     1: Field("id"), 4: Field("local", "raw"), 17: Field("local", "raw"), 2: Field("remote", "raw"),
-    16: Field("remote", "raw"), 15: Field("port", "raw"),
+    16: Field("remote", "raw"), 15: Field("port", "raw"), 23: Field("gbp", "raw"),
+    27: Field("gpe", "raw"),
 }  # fmt: skip
 _GENEVE: Final = {
     1: Field("id"), 2: Field("remote", "raw"), 7: Field("remote", "raw"), 5: Field("port", "raw"),
@@ -87,6 +88,7 @@ class Row:
     tunnel_remote: str | None = maybe("address of the other end of a tunnel, if it is one")
     tunnel_port: int | None = maybe("UDP port to which a tunnel sends")
     tunnel_id: int | None = maybe("network identifier (VNI) of a VXLAN or Geneve tunnel")
+    extensions: str = gauge("extensions of the header of a VXLAN: gbp, gpe", default="")
     rx_queues: int | None = maybe("receive queues allocated", "queues")
     tx_queues: int | None = maybe("transmit queues allocated", "queues")
     gso_max_segs: int | None = maybe("segments per segmentation packet", "segments")
@@ -190,6 +192,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         tunnel_remote=_end(tunnel.get("remote", b"")),
         tunnel_port=int.from_bytes(tunnel.get("port", b""), "big") or None,
         tunnel_id=tunnel.get("id"),
+        extensions=" ".join(one for one in ("gbp", "gpe") if one in tunnel),
         rx_queues=values.get("rx_queues"),
         tx_queues=values.get("tx_queues"),
         gso_max_segs=values.get("gso_max_segs"),

@@ -24,6 +24,7 @@ from .flow_words import end, owners
 from .group_programs import program
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
+from .overlay_causes import headed, twin
 from .queue_causes import dead, down, short, sized
 from .way import walk
 from .way.chains import cure, named, shown
@@ -367,6 +368,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     **{reason: {"queue": _queue} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},
     COPY: {"unread": _unread},
+    "VXLAN_INVALID_HDR": {"headed": headed},
+    "LOCAL_MAC": {"twin": twin},
     "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {"swallowed": _swallowed, "choosy": _choosy, "steered": _steered},
     "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
