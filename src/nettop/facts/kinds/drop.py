@@ -85,14 +85,15 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
 
 
 def _through(drop: Drop, facts: Facts) -> float | None:
-    """What gets through beside such packets: datagrams that programs read, else packets of IP.
+    """What gets through beside such packets: the rest of those of IP, or fewer datagrams.
 
-    IP counts what arrives before it drops any (ip_rcv_core(), ip6_rcv_core()).
+    IP counts what arrives before it drops any (ip_rcv_core(), ip6_rcv_core()); datagrams count
+    where programs read them, or a tunnel takes them. Both are read apart: it may be below zero.
     """
-    if drop.ports[:1] and drop.ports[0].startswith("udp"):
-        return facts.host.udp_in
-    arrived = facts.host.ip_in
-    return None if arrived is None else max(0.0, arrived - (drop.per_s or 0.0))
+    arrived, read = facts.host.ip_in, facts.host.udp_in
+    rest = None if arrived is None else arrived - (drop.per_s or 0.0)
+    datagrams = drop.ports[:1] and drop.ports[0].startswith("udp")
+    return read if datagrams and read is not None and (rest is None or read < rest) else rest
 
 
 def _programs(frame: Frame) -> dict[tuple[str, str], str]:

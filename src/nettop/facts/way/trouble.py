@@ -17,7 +17,7 @@ from ...collect.ways import Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
-from ..drop_causes import BACK, DISCARDED
+from ..drop_causes import BACK, DISCARDED, HOPS, SUMS
 from ..elsewhere import names
 from ..flow_words import owners
 from ..kinds.call import words
@@ -158,23 +158,25 @@ def _asked(frame: Frame, found: Iterable[Trouble]) -> list[Question]:
 def _beside(frame: Frame) -> Iterator[Question]:
     """About packets that are no flow in trouble, though their drop is told by what is read so.
 
-    The way back to sources that the reverse path filter rejects; what the packet filter dropped,
-    for its rules are read with these; and datagrams that no socket took although one has the port,
-    whose device is read with these. And ports of a bridge that do not flood: whether they have
-    entries is read so too.
+    The way back to sources that the reverse path filter rejects; what the packet filter dropped, or
+    a rule may have written into, for its rules are read with these; and datagrams that no socket
+    took although one has the port, whose device is read with these, or for the address of another
+    host, whose route is. And ports of a bridge that do not flood: whether they have entries is read
+    so too.
     """
     if any(row.floods is False for row in frame.rows("links")):
         yield Question(ABROAD)
+    own = {address(row.address) for row in frame.rows("addresses")}
     open_ = {str(row.local_port) for row in frame.rows("sockets_udp")}
     for row in frame.rows("drop_reasons"):
         if (row.reason, row.where) == (BACK, "here") and row.source:
             yield Question(row.source, protocol=row.protocol)
         # the rules, or the IPsec policies, that it met
-        met = row.reason == FILTERED or row.place == DISCARDED
+        met = row.reason in (FILTERED, *SUMS, *HOPS) or row.place == DISCARDED
         if met and row.where == "here" and row.to:
             yield Question(row.to)
         missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
-        if missed and row.to and row.port in open_:
+        if missed and row.to and (row.port in open_ or address(row.to) not in own):
             yield Question(row.to)
 
 
