@@ -85,6 +85,21 @@ def test_behind_a_full_pipe_its_reader_is_named(reader: Any, words: str, helps: 
     assert helps in found.cure
 
 
+@pytest.mark.parametrize(("waited", "helps"), [(0.0, "nettop profile 12"), (0.8, "remove its pin")])
+def test_who_is_faster_than_the_reader_of_its_pipe_is_not_held(waited: float, helps: str) -> None:
+    """The reader works: it is no fault of it, and to restart it would end what it works at."""
+    writer = thread(call="write", kind="output", object="pipe:[5]", drains=(12,))
+    pauses = thread(12, call="futex", kind="lock")
+    known: dict[str, Any] = {"pid": 12, "tid": 13, "started": 1, "name": "zstd", "state": "S"}
+    time = Entry(threads.Row(**known, ran=0.6 - waited / 2, waited=waited),
+                 before=threads.Row(**known, ran=0.0, waited=0.0), seconds=1.0)  # fmt: skip
+    found = facts(program(), program(12, "zstd"), waits=[writer, pauses], threads=[time])[9]
+    assert (found.state, found.held) == ("outrun", False)
+    assert "its reader zstd[12]" in found.does
+    assert helps in found.cure
+    assert "restart" not in found.cure
+
+
 @pytest.mark.parametrize(("kind", "state"), [("output", "blocked"), ("input", "")])
 def test_who_writes_into_a_named_pipe_that_nobody_reads_is_blocked(kind: str, state: str) -> None:
     """One that opens it to read waits for commands."""

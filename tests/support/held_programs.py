@@ -29,9 +29,10 @@ def facts(*states: program_states.Row, **tables: Any) -> dict[int, Program]:
         "sockets_tcp": (Entry(socket(1, state="listen", inode=7, recv_q=9, send_q=128)),),
         "program_states": tuple(map(Entry, states)),
         "socket_owners": (Entry(socket_owners.Row(7, 9, "app")),),
-        **{name: tuple(map(Entry, rows)) for name, rows in tables.items()},
+        **{name: tuple(one if isinstance(one, Entry) else Entry(one) for one in rows)
+           for name, rows in tables.items()},
     })  # fmt: skip
     known: Any = SimpleNamespace(
-        more={"listener": listener.build(frame, None)}, processes=(), flows=()
+        more={"listener": listener.build(frame, None)}, processes=(), flows=(), cores=()
     )
     return {one.pid: one for one in build(frame, known)}

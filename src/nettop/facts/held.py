@@ -77,6 +77,10 @@ STATES: Final[Mapping[str, State]] = {
         "{give} it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
         "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
     ),
+    "outrun": State(
+        "waits in {call}() until a {pipe} has room: its reader {reader} works all the time",
+        "{free_it}",
+    ),
     "disk": State(
         "waits for a device in {call}(){file}",
         "`iostat -x 1` shows the device. Let the program write in another thread, or less often",

@@ -240,6 +240,8 @@ def _waits(
         name = "disk" if one.state == "D" or (file and name != "locked") else name
         if name == "blocked":
             if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
+                reads = next((other for other in one.drains if other not in seen), None)
+                name = "outrun" if _works(reads, known) else name
                 yield name, {"call": one.call, **_reader(pid, one, known, seen)}
         elif name and (name != "reads" or one.object.startswith("socket:")):
             yield (
@@ -359,6 +361,11 @@ def _inode(target: str) -> int:
     return int(number) if number.isdecimal() else -1
 
 
+def _works(pid: int | None, known: Programs) -> bool:
+    """Whether a thread of it runs, or waits for a CPU, for most of the time."""
+    return pid is not None and sum(known.shares.get(pid, (0.0, 0.0))) >= STARVED
+
+
 def _reader(
     pid: int, row: Any, known: Programs, seen: tuple[int, ...]
 ) -> Mapping[str, object]:  # fmt: skip
@@ -380,6 +387,11 @@ def _reader(
     state, does, cure, _ = _told(first, known, (*seen, pid))
     if state and STATES[state].held:
         return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure,
+                "behind": first}  # fmt: skip
+    if _works(first, known):
+        does, cure = (does, cure) if state in ("busy", "starved") else ("", "")
+        return {"pipe": pipe, "reader": who + (f", which {does}" if does else ""),
+                "free_it": cure or f"`nettop profile {first}` shows what {who} does",
                 "behind": first}  # fmt: skip
     does = f", which {does}," if state else ""
     return {"pipe": pipe, "reader": f"{who}{does} does not read it",
