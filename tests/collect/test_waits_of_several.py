@@ -120,13 +120,41 @@ def test_the_path_of_a_unix_socket_is_that_of_its_end_that_is_bound(
     (202, (0x7F00, 0x80, 2), 0x7F00),  # a mutex that another thread holds
     (202, (0x7F00, 0x89, 0, 0x7FF), 0x7F00),  # it asks again after a time
     (202, (0x7F00, 0x89, 0), 0),  # idle until there is work
-    (65, (0x7F00, 0x80, 2), 0),  # semop()
 ])  # fmt: skip
 def test_a_futex_that_is_a_lock_is_told(
     tmp_path: Path, number: int, arguments: tuple[int, ...], word: int
 ) -> None:
     process(tmp_path, 7, "parser", call(number, *arguments))
     assert (rows(tmp_path, 7)[7].kind, rows(tmp_path, 7)[7].word) == ("lock", word)
+
+
+def test_the_number_of_a_semaphore_is_told(tmp_path: Path) -> None:
+    process(tmp_path, 7, "prefork", call(65, 0x20, 0x7FF, 1))
+    assert (rows(tmp_path, 7)[7].kind, rows(tmp_path, 7)[7].object) == ("lock", "semaphore 32")
+
+
+@pytest.mark.parametrize(("waits_in", "inode", "told"), [
+    ((7, 0x7FF, 2, 0xFFFFFFFF), 19, ("events", "inotify:/data/log", (9,))),
+    ((0, 4), 19, ("events", "inotify:/data/log", (9,))),
+    ((7, 0x7FF, 2, 0xFFFFFFFF), 20, ("events", "", ())),  # it watches another file
+])  # fmt: skip
+def test_the_file_for_whose_growth_a_program_waits_is_told_with_who_writes_it(
+    tmp_path: Path, waits_in: tuple[int, ...], inode: int, told: tuple[str, str, tuple[int, ...]]
+) -> None:
+    log = "/data/log"
+    process(tmp_path, 7, "tail", call(*waits_in),
+            files=[(3, log, "00"), (4, "anon_inode:inotify", "00")])  # fmt: skip
+    process(tmp_path, 9, "app", call(230), files=[(3, log, "01"), (5, log, "00")])
+    for place in ("7/fdinfo/3", "9/fdinfo/3", "9/fdinfo/5"):
+        with (tmp_path / "proc" / place).open("a") as file:
+            file.write("ino:\t19\n")
+    with (tmp_path / "proc/7/fdinfo/4").open("a") as file:
+        file.write(f"inotify wd:1 ino:{inode:x} sdev:fe00000 mask:c06 ignored_mask:0\n")
+    found = rows(tmp_path, 7)[7]
+    assert (found.kind, found.object, found.feeds) == (
+        told[0] if told[1] else found.kind,
+        *told[1:],
+    )
 
 
 @pytest.mark.parametrize(("arguments", "after"), [

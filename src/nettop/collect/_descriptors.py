@@ -27,6 +27,7 @@ PIPES: Final = 8  # of a process that waits for events
 NAMED: Final = 4_000  # descriptors that are followed to find the other ends of a named pipe
 MANY: Final = 64  # files of a process among which one is looked for
 _FUSE: Final = "/dev/fuse"
+INOTIFY: Final = "anon_inode:inotify"
 _PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
 _PARTNER: Final = ("wait_for_partner", "fifo_open")  # fs/pipe.c
 ACCESS: Final = 0o3  # O_ACCMODE
@@ -110,6 +111,25 @@ class Host(NamedTuple):
             or (number not in process.pipes and number not in process.inodes)
         )  # fmt: skip
         found = {one.target: one for one in files if one is not None and one.direct}
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def watched(self, pid: str) -> File | None:
+        """The file that a process without sockets has open, and of whose changes it is told.
+
+        fs/notify/fdinfo.c, inotify_fdinfo(). None: none, or several, or before Linux 5.14.
+        """
+        process = self.owners.held.get(pid)
+        if process is None or process.inodes:
+            return None
+        numbers = [number for number in process.names if number not in process.pipes][:MANY]
+        at = next((one for one in numbers if self._target(pid, one) == INOTIFY), None)
+        words = _sysfs.word(self.source, f"/proc/{pid}/fdinfo/{at}") if at is not None else None
+        told = {word.partition(":")[2] for word in (words or "").split() if word[:4] == "ino:"}
+        files = (self.file(pid, number) for number in numbers if number != at)
+        found = {
+            one.target: one for one in files
+            if one is not None and one.inode.isdecimal() and f"{int(one.inode):x}" in told
+        }  # fmt: skip
         return next(iter(found.values())) if len(found) == 1 else None
 
     def at(self, pid: str, files: Iterable[File], *, writes: bool) -> tuple[int, ...]:

@@ -74,7 +74,10 @@ class Row:
         "input output both sync lock opens timer events child memory; empty: another call",
         default="",
     )
-    object: str = gauge("file, pipe or socket of the call; a named pipe: pipe:PATH", default="")
+    object: str = gauge(
+        "file, pipe or socket of the call; a named pipe: pipe:PATH, a file for whose growth it "
+        "waits: inotify:PATH, a semaphore of System V: its number", default="",
+    )  # fmt: skip
     path: str = gauge(
         "path of that socket, or of its other end, if it is a Unix socket", default=""
     )
@@ -252,6 +255,8 @@ def _for(
     if call.kind == "child":
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(row, children=tuple(int(n) for n in names.split() if n.isdecimal()))
+    if call.name.startswith("sem"):
+        return altered(row, object=f"semaphore {arguments[0]}")
     if call.kind == "lock":
         row = (
             altered(row, holders=holders(host.source, row.pid)) if call.uses is not None
@@ -295,7 +300,17 @@ def _on_events(
         row, feeds=host.at(pid, streams, writes=True), drains=host.at(pid, streams, writes=False)
     )
     file = host.direct(pid) if call.name.startswith("io_") else host.filtered(pid)
-    return row if file is None else _named(row, file)
+    return _on_change(host, pid, row) if file is None else _named(row, file)
+
+
+def _on_change(host: Host, pid: str, row: Row) -> Row:
+    """The row of a thread that waits until a file grows, with the programs that write it."""
+    file = host.watched(pid)
+    if file is None:
+        return row
+    host.opened(file.target, file.target)
+    return altered(row, kind="events", object=f"inotify:{file.target}",
+                   feeds=host.at(pid, [file], writes=True))  # fmt: skip
 
 
 def _named(row: Row, file: File) -> Row:
@@ -324,6 +339,8 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     if file is None:
         return altered(row, kind=kind)
     read = kind == "input"
+    if file.target == _descriptors.INOTIFY:
+        return _on_change(host, pid, row)
     moves = kind in ("input", "output") and row.state == "S" and file.target.startswith("/")
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(target=f"pipe:{file.target}")

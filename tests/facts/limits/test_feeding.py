@@ -33,6 +33,7 @@ def row(
 
 READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
 PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
+GROWS = row("poll", "events", pid=8, object="inotify:/var/log/app", feeds=(9,))
 FILTER = row("poll", "events", object="pipe:[5]", feeds=(8,))
 SERVED = row("read", "input", object="/mnt/big", filesystem="fuse", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
@@ -107,6 +108,10 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     # a filter whose standard input is a pipe: the one behind it is told in any case
     ([FILTER, row("pselect6", "timer", pid=8)], "timer", "p8[8]"),
     ([FILTER, row("call 9", pid=8)], "pipe", "p8[8]"),
+    # it waits until a file grows, which another program writes
+    ([FILTER, GROWS, row("nanosleep", "timer", pid=9)], "timer", "p9[9]"),
+    ([FILTER, GROWS, row("epoll_wait", "events", pid=9)], "pipe", "p8[8]"),
+    ([row("semtimedop", "lock", object="semaphore 4")], "lock", "iperf3[7]"),
     # a program that serves the file system (FUSE)
     ([SERVED, row("nanosleep", "timer", pid=8)], "timer", "p8[8]"),
     ([SERVED, row("read", "input", pid=8, object="/dev/fuse")], "disk-read", "iperf3[7]"),
@@ -122,6 +127,14 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
 def test_what_a_sender_waits_for(rows: list[waits.Row], stage: str, name: str) -> None:
     found = sender(*rows)
     assert (found.stage.stage, found.stage.end, found.stage.name) == (stage, "here", name)
+
+
+def test_who_waits_for_a_file_or_a_semaphore_says_for_which() -> None:
+    found = sender(FILTER, GROWS, row("epoll_wait", "events", pid=9)).stage
+    assert "until /var/log/app grows, which p9[9] writes; iperf3[7] waits" in found.because
+    assert found.how == "grows"
+    found = sender(row("semtimedop", "lock", object="semaphore 4")).stage
+    assert "for semaphore 4 of System V, until another process raises it" in found.because
 
 
 @folded(("rows", "stage", "name"), [

@@ -48,6 +48,7 @@ LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor
 ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
 DNS: Final = 53  # the port of a name server
 EARLY: Final = 4.0  # wakeups in the time after which it would wake by itself
+GROWS: Final = "inotify:"  # before the file for whose change a program waits
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
 SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cpu")
@@ -184,11 +185,19 @@ def _title(look: Look, pid: int) -> str:
 
 def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cause | None:
     """A program that waits for several things at once: for a pipe, a time or a request."""
-    share = thread.parts[EVENTS]
+    share, row = thread.parts[EVENTS], thread.rows[EVENTS]
     found = _followed(look, thread.feeds, seen)
-    if found is not None and found.stage in (SURE if look.sends else SURE[1:]):
-        return _behind(found, f"{name} waits {units.share(share)} of the time for events")
-    row = thread.rows[EVENTS]
+    why = f"{name} waits {units.share(share)} of the time "
+    if file := row.object.removeprefix(GROWS) if row.object.startswith(GROWS) else "":
+        others = " and ".join(_title(look, pid) for pid in thread.feeds)
+        why += f"until {file} grows" + (f", which {others} writes" if others else "")
+        if found is None or found.stage not in SURE:
+            return Cause("pipe", name, share, why, how="grows")
+        return _behind(found, why, "")
+    if found is not None and (
+        found.stage in (SURE if look.sends else SURE[1:]) or found.how == "grows"
+    ):
+        return _behind(found, f"{why}for events")
     if row.call.startswith("io_") and (moved := _moved(look, name, thread)) is not None:
         return moved
     asked = _relays(look, name, thread, EVENTS)

@@ -123,7 +123,7 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
             return GIVES
         return "pipe" if row.object.startswith("pipe:") or row.feeds or row.drains else SOCKET
     if row.kind == "lock":
-        return "held-lock" if row.object else "lock"
+        return "held-lock" if row.object.startswith("/") else "lock"
     return {"timer": "timer", "events": EVENTS, "child": CHILD}.get(row.kind, OTHER)
 
 
@@ -217,6 +217,8 @@ def stream(row: Any) -> str:
 
 def lock(row: Any) -> str:
     """What a thread waits for that another one holds, or that another one has to do."""
+    if row.object:
+        return f"{row.object} of System V, until another process raises it"
     if row.call == "futex" and not row.word:  # it may be idle
         return "another thread"
     return "a lock that another thread or process holds"
