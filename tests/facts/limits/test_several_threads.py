@@ -142,16 +142,18 @@ def test_a_thread_without_memory_of_its_cgroup_waits_for_no_device() -> None:
 
 @pytest.mark.parametrize(("after", "runs", "told"), [
     (1000, 60, "application"), (1000, 1, "timer"), (None, 60, "timer"), (20, 60, "timer"),
+    (1000, None, "application"),  # how often it wakes is not known
 ])  # fmt: skip
 def test_a_wait_with_a_time_that_data_ends_is_no_timer(
-    after: int | None, runs: int, told: str
+    after: int | None, runs: int | None, told: str
 ) -> None:
     """It wakes many times in the time after which it would wake by itself."""
 
     def at(s: float) -> Tables:
         polls = row("poll", "events", ends=True, after=after)
         tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": [polls]})
-        known = [threads.Row(7, 7, 5, "curl", "S", 0.05 * s, 0.0, runs=int(runs * s))]
+        known = [threads.Row(7, 7, 5, "curl", "S", 0.05 * s, 0.0,
+                             runs=None if runs is None else int(runs * s))]  # fmt: skip
         return {**tables, "threads": known}
 
     assert flow(limits(at)).stage.stage == told

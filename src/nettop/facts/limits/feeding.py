@@ -215,11 +215,14 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
 
 
 def _early(look: Look, thread: Shares) -> bool:
-    """Whether data wakes a thread before its time is over: it wakes far more often than by that."""
+    """Whether data wakes a thread before its time is over: it wakes far more often than by that.
+
+    Where it is not known how often it wakes, data may.
+    """
     after = thread.rows[EVENTS].after
     known = (one for one in cpus.threads(look, thread.row.pid) if one.tid == thread.row.tid)
     runs = next((one.runs for one in known), None)
-    return bool(after and runs) and runs * after / 1000 >= EARLY
+    return bool(after) and (runs is None or runs * after / 1000 >= EARLY)
 
 
 # what a program waits for in which another one is followed
