@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
+from ..terms.errors import Refused
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge
@@ -19,6 +20,26 @@ PROBLEMS: Final = ("critical", "warning")
 # what is listed with the drops, the calls and the ways
 FLOW: Final = "tcp:"  # the target of a finding about one flow, whose limit says it
 SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-reason")
+
+
+def answer(source: Source, args: argparse.Namespace, refused: Refused, brief: str) -> int:
+    """Say what is known of a target without a limit: findings, or connections that soon end.
+
+    Refused where nothing is.
+    """
+    from textwrap import wrap
+
+    from . import emit, print_lines
+
+    if told(source, args, brief or str(refused)):
+        return 0
+    if not brief:
+        raise Refused(f"{refused}{tries(args.target)}", 2) from None
+    if args.json:
+        emit({"host": source.host, "seconds": args.seconds, "limits": [], "brief": brief})
+    else:
+        print_lines(f"{source.host} · {args.seconds:g} s", "", *wrap(brief, 78))
+    return 0
 
 
 def told(source: Source, args: argparse.Namespace, why: str) -> bool:

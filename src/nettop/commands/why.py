@@ -89,6 +89,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
+    from ..facts.brief import Brief
     from ..views.observer import BURSTS, rhythms
 
     source = open_source(args)
@@ -103,8 +104,12 @@ def run(args: argparse.Namespace) -> int:
     judge = _silent.judge(source, args)
     findings: list[Finding] = []
 
-    def judged(facts: Facts) -> None:
+    target = args.target or ""
+    brief = Brief(target if _port(target) else _address(target) or "")
+
+    def judged(frame: Frame, facts: Facts) -> None:
         findings[:] = judge.judge(facts).findings
+        brief.add(frame)
 
     frame, facts = look(source, args.seconds, args.target, deep, judged)
     if deep:
@@ -112,9 +117,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
-        if not _silent.told(source, args, str(refused)):
-            raise Refused(f"{refused}{_silent.tries(args.target)}", 2) from None
-        return 0
+        return _silent.answer(source, args, refused, brief.words())
     found = _silent.beside(findings, limits, args.target)
     if args.json:
         from .advise import finding_json
@@ -170,11 +173,11 @@ def _clock(here: Source, host: str) -> list[str]:
 
 def look(
     source: Source, seconds: float, target: str | None = None, more: Collection[str] = (),
-    each: Callable[[Facts], object] = id,
+    each: Callable[[Frame, Facts], object] = lambda *_: None,
 ) -> tuple[Frame, Facts]:  # fmt: skip
     """The last frame and its facts; `more` are tables beside those that facts need.
 
-    `each` is called with the facts of each frame.
+    `each` is called with each frame and its facts.
 
     Of flows that ended meanwhile the fastest few have their last limits. Refused when there is
     nothing to compare, or when `target` is neither an interface nor written as another target (2).
@@ -190,7 +193,7 @@ def look(
     first = frame = sampler.take(wanted)
     facts = joiner.build(frame)
     begin = frame, facts
-    each(facts)
+    each(frame, facts)
     if target is not None:
         _check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
@@ -203,7 +206,7 @@ def look(
         sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
-        each(facts)
+        each(frame, facts)
         flows |= {(one.target, one.direction): one for one in facts.limits if one.over == "flow"}
     now = {(one.target, one.direction) for one in facts.limits}
     over = [replace(one, ended=True) for place, one in flows.items() if place not in now]
