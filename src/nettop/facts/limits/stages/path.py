@@ -27,8 +27,8 @@ from ._peer_reader import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
-          "look for loss and queues on the way", precedence=160, sending=130, receiving=30,
-          fed=True, between=True, implies="cwnd"),
+          "look for loss and queues on the way there and back", precedence=160, sending=130,
+          receiving=30, fed=True, between=True, implies="cwnd"),
     Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
           precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
           implies="rwnd"),
@@ -80,6 +80,9 @@ def _modelled(look: Look) -> Iterator[Reading]:
     )  # fmt: skip
     full = _window_used(look)
     why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
+    if not lossy and rtt >= STRETCHED * (least := look.now("min_rtt") or rtt):
+        why += f", where {units.seconds(least / 1e6)} is the shortest: packets wait on the way "
+        why += "there, or acknowledgements on the way back"
     model = "BBR's estimate" if bbr else "Mathis' formula"
     waits = look.often("notsent")
     # what BBR measures below a full window or send buffer is the rate of these
