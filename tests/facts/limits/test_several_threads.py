@@ -134,6 +134,17 @@ def test_a_program_that_a_tracer_stops_is_not_limited_by_its_cpu_time() -> None:
     )
 
 
+def test_a_tracer_is_told_where_the_time_of_its_program_is_not_known() -> None:
+    def at(s: float) -> Tables:
+        tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": [row("", state="t", **by)]})
+        return {**tables, "threads": []}
+
+    by: dict[str, int] = {"tracer": 90}
+    assert "is traced by process 90" in flow(limits(at)).stage.because
+    by = {}
+    assert "is stopped by a tracer 100% of the time" in flow(limits(at)).stage.because
+
+
 def test_a_thread_without_memory_of_its_cgroup_waits_for_no_device() -> None:
     found = sender(row(state="D", kind="memory", memory="/g/memory.max is 9")).stage
     assert found.stage == "memory"

@@ -194,9 +194,8 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
         if found is None or found.stage not in SURE:
             return Cause("pipe", name, share, why, how="grows")
         return _behind(found, why, "")
-    if found is not None and (
-        found.stage in (SURE if look.sends else SURE[1:]) or found.how == "grows"
-    ):
+    sure = SURE if look.sends else SURE[1:]
+    if found is not None and (found.stage in sure or found.how == "grows"):
         return _behind(found, f"{why}for events")
     if row.call.startswith("io_") and (moved := _moved(look, name, thread)) is not None:
         return moved
@@ -205,8 +204,7 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
         asked = _asked(look, name, thread)
     if asked is None and look.sends and row.object.startswith("pipe:") and thread.feeds:
         others = _title(look, thread.feeds[0])
-        why = f"{name} waits {units.share(share)} of the time for events, its standard input is a "
-        why += f"pipe, whose other end is {others}"
+        why += f"for events, its standard input is a pipe, whose other end is {others}"
         return Cause("pipe", others, share, why)
     if asked is not None or len(seen) > 1 or not row.ends or _early(look, thread):
         return asked
@@ -390,11 +388,10 @@ def _plain(
             return None
         return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":
-        share = min(
-            share, 1.0 - max(one.ran for one in threads)
-        )  # all threads are stopped together
+        share = min(share, 1.0 - max(one.ran for one in threads))  # all stop together
         part = units.share(share)
-        how = f"frozen with its cgroup {row.frozen}" if row.frozen else "stopped by a signal"
+        how = f"frozen with its cgroup {row.frozen}" if row.frozen else "stopped by a "
+        how += "" if row.frozen else "tracer" if row.state == "t" else "signal"
         return Cause(stage, name, share, f"{name} is {how} {part} of the time")
     why = f"{name} waits {part} of the time {sampled.place(row)}"
     if row.kind != "memory":

@@ -29,7 +29,7 @@ def traced(look: Look, threads: Sequence[Shares]) -> Cause | None:
     stops = [one.rows["stopped"] for one in threads if "stopped" in one.rows]
     row = next((row for row in stops if row.tracer), None)
     known = cpus.threads(look, row.pid) if row is not None else ()
-    ran = max((one.ran for one in known), default=1.0)
+    ran = max((one.ran for one in known or threads), default=1.0)
     if row is None or 1.0 - ran < HELPER:
         return None
     by = next((f"{one.name}[{one.pid}]" for one in look.facts.processes if one.pid == row.tracer),
