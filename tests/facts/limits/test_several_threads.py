@@ -139,7 +139,7 @@ def test_a_tracer_is_told_where_the_time_of_its_program_is_not_known() -> None:
         tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": [row("", state="t", **by)]})
         return {**tables, "threads": []}
 
-    by: dict[str, int] = {"tracer": 90}
+    by: dict[str, Any] = {"tracer": 90}
     assert "is traced by process 90" in flow(limits(at)).stage.because
     by = {}
     assert "is stopped by a tracer 100% of the time" in flow(limits(at)).stage.because
