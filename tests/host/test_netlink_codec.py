@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import bitset, device, message, nest, number, text, u8
 
-from nettop.host.netlink import codec, ethtool, kernel, route
+from nettop.host.far import kernel
+from nettop.host.netlink import codec, ethtool, route
 from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
 from nettop.host.request import Request
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nettop.host.netlink import kernel
+from nettop.host.far import kernel
 from nettop.host.netlink.codec import HEADER
 from nettop.host.netlink.kernel import Kernel
 from nettop.host.request import Request
@@ -21,7 +21,7 @@ ASK = Request("route", 18, b"", "route/links", dump=True)
 
 
 def part(kind: int, body: bytes = b"", flags: int = 2, sequence: int | None = None) -> bytes:
-    number = kernel._SEQUENCE if sequence is None else sequence
+    number = kernel.SEQUENCE if sequence is None else sequence
     return HEADER.pack(16 + len(body), kind, flags, number, PORT) + body
 
 
@@ -80,7 +80,7 @@ def test_the_end_may_come_alone_and_an_old_answer_is_not_ours(doors: list[Door])
 
 
 def test_a_payload_that_looks_like_a_header_does_not_end_the_dump(doors: list[Door]) -> None:
-    trap = struct.pack("=II", kernel._SEQUENCE, PORT) * 3
+    trap = struct.pack("=II", kernel.SEQUENCE, PORT) * 3
     doors.append(Door(part(16, trap), part(16, b"bbbb") + DONE))
     assert Kernel().ask(ASK) == part(16, trap) + part(16, b"bbbb")
 

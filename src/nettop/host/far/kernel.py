@@ -1,4 +1,8 @@
-"""Netlink and the ethtool ioctl for a reader: requests that read, within bounds."""
+"""Netlink and the ethtool ioctl: the conversation with the kernel, and that of a reader.
+
+Every netlink request of nettop is sent from here (`nettop.host.netlink.kernel` has the rest of it
+for this machine). A reader sends requests that read, within bounds.
+"""
 
 import errno
 import fcntl
@@ -7,91 +11,125 @@ import socket
 import struct
 from array import array
 from contextlib import suppress
+from io import BytesIO
 from typing import Dict, Optional, Tuple
 
 from nettop.host.far import allowed
 
-_PROTOCOLS = {"route": 0, "sock_diag": 4, "netfilter": 12}
-_GENERIC = 16
-_REQUEST, _ACK, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
-_ERROR, _DONE = 2, 3
-_CAPPED, _TEXTS = 0x100, 0x200  # NLM_F_CAPPED, NLM_F_ACK_TLVS
+# every other family is generic netlink
+PROTOCOLS = {"route": 0, "sock_diag": 4, "xfrm": 6, "netfilter": 12}
+GENERIC = 16
+REQUEST, ACK, DUMP, INTERRUPTED = 0x1, 0x4, 0x300, 0x10
+ERROR, DONE = 2, 3
+CAPPED, TEXTS = 0x100, 0x200  # NLM_F_CAPPED and NLM_F_ACK_TLVS on an acknowledgement
+HEADER = struct.Struct("=IHHII")  # nlmsghdr: length, type, flags, sequence, port
+SEQUENCE = 0x6E746F70  # always the same, so that equal answers are equal bytes in a recording
 _SOL_NETLINK, _EXT_ACK = 270, 11
-_HEADER = struct.Struct("=IHHII")
-_SEQUENCE = 0x6E746F70  # always the same: equal answers are equal bytes
 _SECONDS = 5
 _TRIES = 4
 _SIOCETHTOOL = 0x8946
-# A driver writes as many statistics as it has now, whatever was asked for: room for 131,072 names
-_ROOM = 4 << 20
-_AGAIN = (errno.EBUSY, errno.ENOBUFS, errno.EINTR)
+# The driver writes as many statistics as it has now, whatever was asked for (net/ethtool/ioctl.c
+# before 2026). The buffer has twice the room that was asked for, and a mebibyte at the least, so
+# that a change of queues between two questions cannot overrun it.
+_IOCTL_BYTES = 1 << 20
 
 
-class Kernel:
-    """The netlink sockets of a reader."""
+class Conversation:
+    """The sockets of the network namespace that they were first used in; nothing is locked."""
 
     def __init__(self, most: int) -> None:
         """`most`: bytes of one answer. Nothing is opened before it is needed."""
         self._most = most
         self._sockets: Dict[int, Tuple[socket.socket, int]] = {}
         self._families: Dict[str, int] = {}
+        self._buffer = bytearray(1 << 16)
         self._ioctl: Optional[Tuple[socket.socket, array[int]]] = None
 
-    def ask(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
-        """All messages of the answer without the acknowledgement; OSError, also if not allowed."""
-        allowed.netlink(family, kind, dump)
-        flags = _REQUEST | (_DUMP if dump else _ACK)
-        protocol = _PROTOCOLS.get(family, _GENERIC)
-        number = kind
-        if protocol == _GENERIC:
-            number = self._families.get(family) or self._resolve(family)
-            body = struct.pack("=BBH", kind, 1, 0) + body
+    def door(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
+        """A new socket."""
+        return socket.socket(family, kind, protocol)
+
+    def beyond(self) -> OSError:
+        """The error of an answer that is larger than its bound."""
+        return OSError(errno.EFBIG, "the reply is larger than its bound")
+
+    def read(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
+        """All messages of the answer, headers included, without the final acknowledgement.
+
+        A dump that the kernel says was interrupted, or could not begin, is asked for again. Errors:
+        OSError; FileNotFoundError when the kernel lacks the generic family; TimeoutError.
+        """
         try:
-            return self._again(protocol, number, flags, body)
+            return self.talk(family, kind, body, REQUEST | (DUMP if dump else ACK))
         except FileNotFoundError:
             if family != "sock_diag":
                 raise
+            # each kind of socket has a module of its own: tcp_diag, udp_diag, xsk_diag …
             sentence = "the kernel cannot list these sockets: the module for it is not there"
             raise FileNotFoundError(errno.ENOENT, sentence) from None
 
-    def ioctl(self, interface: bytes, request: bytes) -> bytes:
-        """The buffer `request` after SIOCETHTOOL; OSError, also if not allowed."""
-        if not 4 <= len(request) <= _ROOM // 2 + (1 << 16):
-            raise OSError(errno.EINVAL, "an ethtool request of this size is not sent")
-        allowed.ethtool(struct.unpack_from("=I", request)[0])
+    def talk(self, family: str, kind: int, body: bytes, flags: int, tries: int = _TRIES) -> bytes:
+        """The answer to a message that is sent so many times at most."""
+        protocol = PROTOCOLS.get(family, GENERIC)
+        number = kind
+        if protocol == GENERIC:
+            number = self._families.get(family) or self._resolve(family)
+            body = struct.pack("=BBH", kind, 1, 0) + body
+        return self._again(protocol, number, body, flags, tries)
+
+    def driver(self, interface: bytes, request: bytes) -> bytes:
+        """The buffer `request` after SIOCETHTOOL on the interface, in the same length."""
         if not interface or len(interface) > 15 or b"\0" in interface:
-            raise OSError(errno.ENODEV, "no such interface")
-        if self._ioctl is None:
-            door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._ioctl = door, array("B", bytes(_ROOM + (1 << 17)))
-        door, room = self._ioctl
+            raise OSError(errno.ENODEV, "no such interface", os.fsdecode(interface))
+        door, room = self._driver()
+        if 2 * len(request) > _IOCTL_BYTES:  # many names: asked once, and not kept
+            room = array("B", bytes(2 * len(request)))
         room[: len(request)] = array("B", request)
         fcntl.ioctl(door, _SIOCETHTOOL, struct.pack("=16sQ16x", interface, room.buffer_info()[0]))
         return room[: len(request)].tobytes()
 
-    def _again(self, protocol: int, number: int, flags: int, body: bytes) -> bytes:
-        """Ask until the answer is whole: lists change while they are read."""
-        for left in reversed(range(_TRIES)):
+    def ready(self) -> None:
+        """Open the sockets of rtnetlink, of generic netlink and of the ioctl."""
+        for protocol in (PROTOCOLS["route"], GENERIC):
+            self._open(protocol)
+        self._driver()
+
+    def close(self) -> None:
+        """Close every socket; the next question opens new ones."""
+        for protocol in tuple(self._sockets):
+            self._forget(protocol)
+        if self._ioctl is not None:
+            self._ioctl[0].close()
+            self._ioctl = None
+
+    def _driver(self) -> "Tuple[socket.socket, array[int]]":
+        if self._ioctl is None:
+            door = self.door(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            self._ioctl = door, array("B", bytes(_IOCTL_BYTES))
+        return self._ioctl
+
+    def _again(self, protocol: int, kind: int, body: bytes, flags: int, tries: int) -> bytes:
+        """Ask until the answer is whole: lists change while they are read, buffers overflow."""
+        for left in reversed(range(tries)):
             try:
-                answer = self._once(protocol, number, flags, body)
+                return self._once(protocol, kind, body, flags)
+            except InterruptedError:
+                pass
             except OSError as error:
-                if not left or error.errno not in _AGAIN:
+                if not left or error.errno not in (errno.EBUSY, errno.ENOBUFS):
                     raise
-            else:
-                if answer is not None:
-                    return answer
         raise OSError(errno.EAGAIN, "the list kept changing while it was read")
 
     def _resolve(self, family: str) -> int:
-        """The number of a generic family (CTRL_CMD_GETFAMILY)."""
+        """The number of a generic family, asked of the controller once (CTRL_CMD_GETFAMILY)."""
         name = family.encode() + b"\0"
         body = struct.pack("=BBHHH", 3, 1, 0, 4 + len(name), 2) + name + bytes(-len(name) & 3)
         absent = FileNotFoundError(errno.ENOENT, "this kernel has no {} netlink".format(family))
         try:
-            answer = self._again(_GENERIC, _GENERIC, _REQUEST | _ACK, body)
+            answer = self._again(GENERIC, GENERIC, body, REQUEST | ACK, _TRIES)
         except FileNotFoundError:
             raise absent from None
-        at = _HEADER.size + 4
+        at = HEADER.size + 4
         while at + 4 <= len(answer):
             length, kind = struct.unpack_from("=HH", answer, at)
             if kind == 1:
@@ -102,74 +140,125 @@ class Kernel:
 
     def _open(self, protocol: int) -> Tuple[socket.socket, int]:
         if protocol not in self._sockets:
-            door = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
-            door.bind((0, 0))
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", _SECONDS, 0))
-            if protocol != _PROTOCOLS["sock_diag"]:
-                with suppress(OSError):  # before Linux 4.12 an error is a number only
-                    door.setsockopt(_SOL_NETLINK, _EXT_ACK, 1)
-            self._sockets[protocol] = door, door.getsockname()[0]
+            door = self.door(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+            try:
+                if not door.getsockname()[0]:  # else it was kept
+                    door.bind((0, 0))
+                silence = struct.pack("@ll", _SECONDS, 0)
+                door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+                door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, silence)
+                if protocol != PROTOCOLS["sock_diag"]:
+                    with suppress(OSError):  # before Linux 4.12 an error is a number only
+                        door.setsockopt(_SOL_NETLINK, _EXT_ACK, 1)
+                self._sockets[protocol] = door, int(door.getsockname()[0])
+            except OSError:
+                door.close()
+                raise
         return self._sockets[protocol]
 
-    def _once(self, protocol: int, kind: int, flags: int, body: bytes) -> Optional[bytes]:
-        """One request and its answer; None if the kernel says that the list was interrupted."""
+    def _forget(self, protocol: int) -> None:
+        """Close a socket whose conversation did not end: what may still arrive is never read."""
+        known = self._sockets.pop(protocol, None)
+        if known is not None:
+            known[0].close()
+
+    def _once(self, protocol: int, kind: int, body: bytes, flags: int) -> bytes:
+        """One request and its answer; InterruptedError if the list changed meanwhile."""
         door, port = self._open(protocol)
         whole = False
         try:
-            door.send(_HEADER.pack(_HEADER.size + len(body), kind, flags, _SEQUENCE, 0) + body)
+            door.send(HEADER.pack(HEADER.size + len(body), kind, flags, SEQUENCE, 0) + body)
             answer, error, interrupted = self._answer(door, port)
             whole = True
         except BlockingIOError:
             sentence = "the kernel did not answer within {} s".format(_SECONDS)
-            raise OSError(errno.ETIMEDOUT, sentence) from None
+            raise TimeoutError(errno.ETIMEDOUT, sentence) from None
         finally:
-            if not whole:  # what may still arrive is never read
-                door.close()
-                del self._sockets[protocol]
+            if not whole:
+                self._forget(protocol)
         if error is not None:
-            raise error
-        return None if interrupted else answer
+            try:
+                raise error
+            finally:
+                del error  # its traceback would keep the locals of every caller
+        if interrupted:
+            raise InterruptedError
+        return answer
 
     def _answer(self, door: socket.socket, port: int) -> Tuple[bytes, Optional[OSError], bool]:
-        """Datagrams up to the acknowledgement or the end of the dump."""
-        parts = []
-        interrupted, whole = False, 0
+        """Datagrams up to the acknowledgement or the end of the dump: data, error, interrupted."""
+        mark = struct.pack("=II", SEQUENCE, port)
+        parts = BytesIO()  # of 100,000 sockets 45 MB: a list would take them twice
+        interrupted, whole, view = False, 0, memoryview(self._buffer)
         while True:
-            data = door.recv(1 << 16)
-            whole += len(data)
+            size = door.recv_into(self._buffer)
+            whole += size
             if whole > self._most:
-                raise OSError(errno.EFBIG, "the reply is larger than its bound")
-            at = 0
-            while at + _HEADER.size <= len(data):
-                length, kind, flags, sequence, to = _HEADER.unpack_from(data, at)
-                if length < _HEADER.size or (sequence, to) != (_SEQUENCE, port):
-                    break
-                interrupted = interrupted or bool(flags & _INTERRUPTED)
-                if kind in (_ERROR, _DONE):
-                    parts.append(data[:at])
-                    return b"".join(parts), _failure(data, at, at + length, flags), interrupted
-                at += (length + 3) & ~3
-            if at:
-                parts.append(data)
+                raise self.beyond()
+            last = _last(self._buffer, size, mark)
+            if last is None:
+                continue  # not ours
+            for at in {0, last}:
+                interrupted |= bool(HEADER.unpack_from(self._buffer, at)[2] & INTERRUPTED)
+            length, kind, flags = HEADER.unpack_from(self._buffer, last)[:3]
+            if kind not in (ERROR, DONE):
+                parts.write(view[:size])
+                continue
+            parts.write(view[:last])
+            end = bytes(view[:size])
+            return parts.getvalue(), failure(end, last, last + length, flags), interrupted
 
 
-def _failure(data: bytes, start: int, end: int, flags: int) -> Optional[OSError]:
-    """The error in an acknowledgement or the end of a dump; None for success."""
-    if end - start < _HEADER.size + 4:
+def _last(data: bytearray, size: int, mark: bytes) -> Optional[int]:
+    """Where the last message of a datagram of `size` bytes begins; None if it is not for us.
+
+    A dump of ten thousand sockets comes in datagrams of a hundred messages. Their headers all end
+    in the same eight bytes, so the last is found from the end, and every header walked only in
+    doubt.
+    """
+    if size < HEADER.size or data[8:16] != mark:
         return None
-    kind = _HEADER.unpack_from(data, start)[1]
-    number = -struct.unpack_from("=i", data, start + _HEADER.size)[0]
+    at = data.rfind(mark, 0, size) - 8
+    if at >= 0 and at + (HEADER.unpack_from(data, at)[0] + 3 & ~3) == size:
+        return at
+    at = end = 0
+    while end + HEADER.size <= size:
+        at, end = end, end + max(HEADER.size, HEADER.unpack_from(data, end)[0] + 3 & ~3)
+    return at
+
+
+def failure(data: bytes, start: int, end: int, flags: int) -> Optional[OSError]:
+    """The error in an acknowledgement or the end of a dump; None for success."""
+    if end - start < HEADER.size + 4:
+        return None
+    kind = HEADER.unpack_from(data, start)[1]
+    number = -struct.unpack_from("=i", data, start + HEADER.size)[0]
     if number <= 0:
         return None
     sentence = b""
-    at = start + _HEADER.size + 4
-    if kind == _ERROR:  # the request follows, whole or (capped) its header only
-        length = _HEADER.size if flags & _CAPPED else _HEADER.unpack_from(data, at)[0]
+    at = start + HEADER.size + 4
+    if kind == ERROR:  # the request follows, whole or (capped) its header only
+        length = HEADER.size if flags & CAPPED else HEADER.unpack_from(data, at)[0]
         at += (length + 3) & ~3
-    while flags & _TEXTS and at + 4 <= end:
+    while flags & TEXTS and at + 4 <= end:
         length, what = struct.unpack_from("=HH", data, at)
         if what == 1:
             sentence = data[at + 4 : at + length].split(b"\0")[0]
         at += max(4, (length + 3) & ~3)
     return OSError(number, sentence.decode("utf-8", "replace") or os.strerror(number))
+
+
+class Kernel(Conversation):
+    """The conversation of a reader: what it asks is on its list."""
+
+    def ask(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
+        """As `read`; OSError, also if not allowed."""
+        allowed.netlink(family, kind, dump)
+        return self.read(family, kind, dump, body)
+
+    def ioctl(self, interface: bytes, request: bytes) -> bytes:
+        """As `driver`; OSError, also if not allowed."""
+        if len(request) < 4:
+            raise OSError(errno.EINVAL, "an ethtool request of this size is not sent")
+        allowed.ethtool(struct.unpack_from("=I", request)[0])
+        return self.driver(interface, request)
