@@ -6,8 +6,6 @@ Prints the cases whose family or name holds one of the words, or all: the host a
 first finding with its severity, and how many more there are.
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from collections.abc import Iterator

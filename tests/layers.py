@@ -3,8 +3,6 @@
 A folder imports only folders of a lower rank, at the top of a module and inside functions alike.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterable, Mapping

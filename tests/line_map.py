@@ -5,8 +5,6 @@ data (one context for all its parameters), and writes the seconds of each test, 
 and which tests start processes: the lines that another process executes are not in the map.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ of a survivor is written into its line by hand: `why`, and `"same": true` where 
 does the same, so that no test can notice it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass

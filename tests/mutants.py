@@ -15,8 +15,6 @@ mutant to the record (mutant_record.py) and rewrites docs/records/mutants.md; `-
 survivors of the record again.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy

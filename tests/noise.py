@@ -8,8 +8,6 @@ then its own. It refuses to run where it may not: without the right to real-time
 the kernel would take it away from a process that uses a whole core (sched_rt_runtime_us).
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import os

@@ -5,8 +5,6 @@ file of src/nettop/X stands for the folder X and the folders that import it; one
 advice. Nothing is printed where all tests belong to a change, as after one of pyproject.toml.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -11,8 +11,6 @@ notice a change which its own tests do not (a limit doubled or halved, `hold`, `
 neither a point nor a test of the rule notices.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

@@ -7,8 +7,6 @@ The changes: each condition of `when` and each `if` of a fix dropped and negated
 at its shares (`rule_shares`). Zero is the target.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

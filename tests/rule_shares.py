@@ -5,8 +5,6 @@ rule's own tests: 2, 20 and 20,000 events a second while nothing gets through, o
 thousand of a busy service, and two events in the whole look.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What `make quick` leaves out: every test of these files and folders gets the mark `slow`."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # why it takes long: names of files (without .py) and folders

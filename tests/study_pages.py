@@ -9,8 +9,6 @@ Its result is kept in docs/records/studies/results, from which all pages and fig
 `--pages` runs nothing. Without IDs all studies run, in about 40 minutes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ not end, and files in temporary and home folders. It prints each difference. The
 of the command; 1 if the command succeeded but the host differs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Both ways of evaluation, native and careful, agree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Expressions: what is allowed, what is refused, what they give."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Judging: since when, in what order, on which targets, with what remedy, and why silent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rule files: what is wrong with one is said with file, line and key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """The prediction of a finding: on which limits, in which order, and what a rule may declare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path

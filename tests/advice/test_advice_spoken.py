@@ -1,7 +1,5 @@
 """Conditions in words: nothing that is shown to a reader is written as code."""
 
-from __future__ import annotations
-
 import re
 
 from folded import folded

@@ -1,7 +1,5 @@
 """Templates, evidence and unknowns in the words of a person."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

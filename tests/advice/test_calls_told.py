@@ -1,7 +1,5 @@
 """No call that fails at a rate is passed over: each error has a finding, whatever its words."""
 
-from __future__ import annotations
-
 import tomllib
 
 from call_lines import called

@@ -16,8 +16,6 @@ The cases were written before the rules, so that they are not the rules again. A
              facts as in a rule's test; [[case.nic]] is one more of nics
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A cause stands before its symptoms, with the severity of the worst of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

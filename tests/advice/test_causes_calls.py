@@ -1,7 +1,5 @@
 """A call that fails follows what refuses it, a drop the cgroup that has no memory for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Of a counter and of the packets that raise it, the finding that knows more is the cause."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nothing that the kernel drops is passed over: each reason and each counter has a finding."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """Of many facts of a kind, and of a quiet host, those that rest are judged less often. Counts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

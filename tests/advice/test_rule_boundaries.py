@@ -1,7 +1,5 @@
 """Every rule begins and ends to hold where tests/golden/rules says (`--update` searches anew)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the rules want set exists as a setting, and their values are ones it would take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

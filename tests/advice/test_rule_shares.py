@@ -1,7 +1,5 @@
 """Rules judge by share: a total failure is found however quiet, one in ten thousand is not."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from pathlib import Path

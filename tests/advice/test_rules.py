@@ -1,7 +1,5 @@
 """The rule pack: every rule does what its tests say, needs every condition, and is well sourced."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """The words for drop reasons and failed calls: complete, short, and one entry for each."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -8,8 +8,6 @@ the CPU time per bit of this machine, which is both ends, and how far the payloa
 interface counters is from iperf3's own count of the same run. Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

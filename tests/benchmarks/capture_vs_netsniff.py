@@ -12,8 +12,6 @@ median of its rounds has lost more than a thousandth. Prints the medians, the la
 carried, and the ratio. Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

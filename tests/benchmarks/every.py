@@ -8,8 +8,6 @@ Exit code 3: some have still to run. A benchmark that fails is told and counts a
 run, docs/records/benchmarks.md is written: the goals, and what each program printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

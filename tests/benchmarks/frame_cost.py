@@ -6,8 +6,6 @@ Prints medians; asserts nothing. The large hosts: 256 CPUs, 1,200 interrupt line
 ten changes, 64 queues on one NIC, then on four; with sockets added as rows.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -9,8 +9,6 @@ is simulated, so slow tables are read when due: the mean holds their share, the 
 without them. On a machine with other work the least is the figure to compare.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

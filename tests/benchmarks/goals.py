@@ -7,8 +7,6 @@ empty file after a change of the code (`every.py`) and prints the table at its e
 a goal that is missed is marked.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Run it: `python tests/benchmarks/hot_sample.py`. It prints figures and asserts nothing.
 """
 
-from __future__ import annotations
-
 import random
 import statistics
 import time

@@ -8,8 +8,6 @@ causes. One thread sends a packet and reads it, so it has no wakeup: the stage `
 switch of threads instead, so there a second thread answers. Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

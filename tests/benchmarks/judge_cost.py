@@ -6,8 +6,6 @@ Two hosts: 256 CPUs with 64 NICs and 1,024 queues, and 10,000 flows on one NIC. 
 with each frame. CPU time, medians; it prints figures and asserts nothing.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

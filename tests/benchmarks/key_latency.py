@@ -10,8 +10,6 @@ once a second is not taken for an answer. Prints median, 95th percentile and wor
 nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import fcntl

@@ -15,8 +15,6 @@ CPU time is given as if it were repeated each second. On each host the time of `
 the recorded hosts are measured.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -8,8 +8,6 @@ ratios with their spread: of the whole round trip, and of that up to the kernel'
 Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -12,8 +12,6 @@ What grows after the first 3,000 samples is the result: `--frames 21600` is 36 m
 grows while the blocks do not is fragmentation. Asserts nothing (`tests/tui/test_memory.py` counts).
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import fcntl

@@ -7,8 +7,6 @@ median of the pairs' ratios with their spread, and the busy CPU time of this mac
 ends. Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

@@ -8,8 +8,6 @@ that it can run for hours beside other work, whose noise is what it records. FIL
 one figure a line, for `verdict_errors.py --seconds FILE`.
 """
 
-from __future__ import annotations
-
 import argparse
 import socket
 import subprocess

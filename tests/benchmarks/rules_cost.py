@@ -7,8 +7,6 @@ on 200 flows; then loading the pack and compiling what its first frame needs, sc
 CPU time, medians; asserts nothing.
 """
 
-from __future__ import annotations
-
 import gc
 import random
 import statistics

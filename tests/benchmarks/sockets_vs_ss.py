@@ -6,8 +6,6 @@ Makes connections over loopback, moves data on every one between samples, and pr
 of both. As many as the limit of open files allows; asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import resource

@@ -19,8 +19,6 @@ first run, which compiles, is not counted. CPU is the process tree's run time fr
 end.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import fcntl

@@ -11,8 +11,6 @@ experiments are made of blocks of consecutive seconds (moving block bootstrap), 
 experiment, and the number of independent seconds is printed. Asserts nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ Everything is static in it except glibc, and it needs no symbol of glibc that is
 Nothing that is compiled names the folder of the build: compilers are found by PATH.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

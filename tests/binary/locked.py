@@ -5,8 +5,6 @@ the folder of inputs already is not asked for, so that a build without network i
 file is compared with its hash.
 """
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

@@ -6,8 +6,6 @@ from the same tree and the same inputs.toml. Building needs Linux on x86_64, mak
 the inputs, from apt-get and pip or put into build/binary/inputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import hashlib

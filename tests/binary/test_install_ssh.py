@@ -3,8 +3,6 @@
 One server has nothing but a C library, busybox and sshd; the other has Python, but no nettop.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The lock file of the one file: it agrees with pyproject.toml and with itself."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import re

@@ -3,8 +3,6 @@
 Each test runs in a mount namespace of its own, with empty places to unpack to.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What a box meets on other people's hosts: it says so, goes on, and keeps what is newest."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Rates of tables that the box reads every five seconds, replayed: the same in each second."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The systemd service of the box: what systemd says of it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

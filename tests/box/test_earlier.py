@@ -1,7 +1,5 @@
 """The box as the memory of the screen: read on demand, bounded, and only what is of this host."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Incidents as files: exported as `nettop record` scrubs."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How often a box looks: all of a quiet host each five seconds, a busy one as its cost allows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Looking up moments of a box agrees with a plain search over all of them."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The ring: never more disk than the box may take, and nothing lost that was added."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

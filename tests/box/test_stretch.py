@@ -1,7 +1,5 @@
 """Moments of several segments, by time."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

@@ -1,7 +1,5 @@
 """What begins an incident."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Incidents: both sides of the moment, whatever happens between."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

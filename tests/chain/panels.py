@@ -1,7 +1,5 @@
 """Panels of a board as HTML: figures of now, and lines over time with their axes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from html import escape

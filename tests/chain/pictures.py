@@ -6,8 +6,6 @@ fails. The pages are those of the audit and of a generated fleet. Each page is d
 for dark screens.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

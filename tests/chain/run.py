@@ -10,8 +10,6 @@ Exit code 1: a step failed, or, with CI in the environment, this machine cannot 
 report and the pictures.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -6,8 +6,6 @@ installs it: a virtual environment and the wheel. Ansible and Prometheus run in 
 namespace of the controller, whose bridge joins the hosts.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

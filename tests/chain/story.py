@@ -1,7 +1,5 @@
 """The story of the chain, step by step. Each step prints what it saw, with its figures."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

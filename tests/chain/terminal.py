@@ -1,7 +1,5 @@
 """A program of a host in a terminal, and what it has drawn."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

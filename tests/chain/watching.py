@@ -1,7 +1,5 @@
 """A real Prometheus in the namespace of the controller: what it scrapes, and what it is asked."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

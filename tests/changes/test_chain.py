@@ -1,7 +1,5 @@
 """Unconfirmed changes of one device: one base, one deadline; their undo; what was typed before."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

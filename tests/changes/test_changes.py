@@ -1,7 +1,5 @@
 """Plan, apply, journal, undo on a directory that stands in for a host."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Changes whose setting moved meanwhile, or shows the wanted value already."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

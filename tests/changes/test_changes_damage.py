@@ -1,7 +1,5 @@
 """A damaged journal, a full disk, a target that goes while it is changed: nothing is lost by it."""
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """A dry run says what the real run would: the same changes, refusals and exit code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What survives a reboot, who else owns a setting, and what other tools are given."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Chains of unconfirmed changes by device and namespace, not by name; what moves along in them."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

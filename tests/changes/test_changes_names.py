@@ -1,7 +1,5 @@
 """Settings with the name of a device in them follow the device, whatever has that name now."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The playbook of `nettop export --format ansible` as text; tests/netns runs one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The MTU of an interface, and that of the interfaces above, which the kernel lowers with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

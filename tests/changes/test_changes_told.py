@@ -1,7 +1,5 @@
 """What confirm, undo and the journal tell is what the host shows."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A disk that hangs, perhaps behind the link that was cut: the guard reverts from its memory."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

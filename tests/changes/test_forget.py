@@ -1,7 +1,5 @@
 """--forget: what of the journal there decides whether the file may go, and what stays."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Confirm or revert: the guard's own process, systemd's timer by a stand-in, the terminal."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """A guard that is armed needs nothing any more: neither nettop's own files nor the journal."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """A guard whose journal is lost, or that meets errors: it reverts, and says what is so."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

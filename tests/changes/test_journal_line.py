@@ -1,7 +1,5 @@
 """A line that readers would leave out is never written: the change would be lost."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

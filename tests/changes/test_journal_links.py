@@ -1,7 +1,5 @@
 """A symbolic link to the folder of the journal is followed once; one to the file is refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A line of the journal is parsed once, and what others do to the file is seen all the same."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bound of the journal: it is made smaller in time, and whatever is full, all can be undone."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

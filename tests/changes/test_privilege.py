@@ -1,7 +1,5 @@
 """Changes through sudo: the command that runs as root has the same terms from screen and shell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

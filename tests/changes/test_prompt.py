@@ -1,7 +1,5 @@
 """The question at a terminal: one Enter alone keeps, Ctrl-C takes back, all else is no answer."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

@@ -1,7 +1,5 @@
 """Each state of a change as text and exit code, and who confirms it at the terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

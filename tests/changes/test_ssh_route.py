@@ -1,7 +1,5 @@
 """Which interface carries a session: what the kernel is asked for."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

@@ -1,7 +1,5 @@
 """The survey of namespaces while others come and go: what root could not enter is tried again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

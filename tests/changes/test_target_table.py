@@ -1,7 +1,5 @@
 """Where the target of a change is, for every way in which it may have gone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A guard that ended or was stopped: nettop reverts what it can, and says what stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

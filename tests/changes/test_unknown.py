@@ -1,7 +1,5 @@
 """What cannot be read may exist: no failed request ends a change as gone."""
 
-from __future__ import annotations
-
 import builtins
 import errno
 import json

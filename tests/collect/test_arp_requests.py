@@ -1,7 +1,5 @@
 """Questions for hardware addresses: what is counted of what arrives, and its rows."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """What is read and rated by column is equal to what is read and rated line by line."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import fields
 from pathlib import Path

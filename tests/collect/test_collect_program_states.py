@@ -1,7 +1,5 @@
 """The freezer, limits of cgroups and the debugger that hold a process up: files of v1 and v2."""
 
-from __future__ import annotations
-
 import pytest
 from host_files import host
 

@@ -1,7 +1,5 @@
 """Collectors of kernel tables: neighbours, bonds, open files."""
 
-from __future__ import annotations
-
 import pytest
 from net_files import host
 

@@ -1,7 +1,5 @@
 """Software interfaces of a host with many are read when they change, the others in turn. Counts."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any

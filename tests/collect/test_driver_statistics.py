@@ -1,7 +1,5 @@
 """Statistics as the drivers print them: each name's meaning, and no packet counted twice."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Why the kernel drops packets: names, counts, the seam, the fact, the line, the switch."""
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -1,7 +1,5 @@
 """Energy Efficient Ethernet by netlink and by ioctl."""
 
-from __future__ import annotations
-
 import errno
 import struct
 

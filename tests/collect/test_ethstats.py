@@ -1,7 +1,5 @@
 """Statistics as 802.3 and RMON define them: the answers, who is asked, what becomes of them."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the kernel counts of drops and failed calls: rows, facts, findings after their causes."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Counters of failures: which are read, added up, and named."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields
 from pathlib import Path

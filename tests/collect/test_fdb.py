@@ -1,7 +1,5 @@
 """Forwarding entries of bridges and of VXLAN, on bytes that are made up."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from types import SimpleNamespace

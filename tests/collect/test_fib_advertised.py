@@ -1,7 +1,5 @@
 """Routes that a router advertised: their preference and how long they last."""
 
-from __future__ import annotations
-
 import struct
 from socket import AF_INET, AF_INET6, inet_pton
 

@@ -1,7 +1,5 @@
 """Routes whose nexthop object decides, and those with BPF programs."""
 
-from __future__ import annotations
-
 import struct
 from socket import AF_INET, inet_aton
 

@@ -1,7 +1,5 @@
 """Filters of tc with their actions, from answers as cls_api.c and act_api.c write them."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

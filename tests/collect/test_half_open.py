@@ -1,7 +1,5 @@
 """Handshakes by address and port, from the bytes of sock_diag and the counters of TcpExt."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 from ipaddress import ip_address

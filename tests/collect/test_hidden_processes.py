@@ -1,7 +1,5 @@
 """A process that is hidden has not ended: the table says that it is not whole."""
 
-from __future__ import annotations
-
 import pytest
 from host_files import host
 

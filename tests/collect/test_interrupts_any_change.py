@@ -1,7 +1,5 @@
 """/proc/interrupts from one reading to the next: what is taken over is what would be parsed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 iptables.json.gz has the answers of Linux 6.18 in a namespace with the rules of `SET`.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """/proc/net/ip_vs_stats, written as the kernel writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Other network namespaces: which are looked at, their names, and what cannot be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

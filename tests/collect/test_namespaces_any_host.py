@@ -1,7 +1,5 @@
 """Namespaces of any processes, against a reckoning of its own: who is seen, counted, left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """The parsers of kernel answers take any bytes."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Collectors of rtnetlink: links, counters, addresses, routes, qdiscs."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Collectors of ethtool: rings, coalescing, channels, features, link modes, RSS, optics."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from dataclasses import fields

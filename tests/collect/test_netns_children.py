@@ -1,7 +1,5 @@
 """Interfaces in other namespaces that ride on one of this: which, where, with what addresses."""
 
-from __future__ import annotations
-
 import struct
 from socket import inet_aton
 from typing import Any

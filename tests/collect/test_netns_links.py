@@ -1,7 +1,5 @@
 """Interfaces of other namespaces: few questions where they rest, a bound where they are many."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Queues of other namespaces: asked only where a flow moves data, with few questions."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

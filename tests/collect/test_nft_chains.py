@@ -1,7 +1,5 @@
 """Long chains of nf_tables from raw messages."""
 
-from __future__ import annotations
-
 import pytest
 from nft_bytes import ACCEPT, be32, chain, counter, expression, nest, rule, text
 

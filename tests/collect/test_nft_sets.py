@@ -1,7 +1,5 @@
 """Elements of sets and maps, from messages of nf_tables."""
 
-from __future__ import annotations
-
 import struct
 
 from netlink_bytes import message

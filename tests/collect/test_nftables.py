@@ -1,7 +1,5 @@
 """Drops of nf_tables from raw messages: which rules count what they drop."""
 
-from __future__ import annotations
-
 import struct
 from contextlib import nullcontext
 

@@ -1,7 +1,5 @@
 """Drivers' statistics folded into few names: the right sums, on retyped and on real outputs."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Which questions the kernel is asked about statistics, how often, and what its answers may be."""
 
-from __future__ import annotations
-
 import errno
 import struct
 from typing import Any

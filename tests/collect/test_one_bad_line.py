@@ -1,7 +1,5 @@
 """A line that cannot be read hides no other line of its table, and is told."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The slowest PCI Express link above a card, from the folders of sysfs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nettop.collect import pci

@@ -1,7 +1,5 @@
 """Limits of processes in the cgroups of programs that listen, below /proc and /sys/fs/cgroup."""
 
-from __future__ import annotations
-
 from host_files import host
 
 from nettop.collect import process_limits, socket_owners, threads

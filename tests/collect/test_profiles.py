@@ -1,7 +1,5 @@
 """Samples of cores: lines, classes, shares, and the words of each class."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from bisect import bisect_left

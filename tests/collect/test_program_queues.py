@@ -1,7 +1,5 @@
 """NFQUEUE and netlink sockets: what waits, what was lost, and whose it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

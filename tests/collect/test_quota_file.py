@@ -1,7 +1,5 @@
 """Where the quota of a cgroup is written."""
 
-from __future__ import annotations
-
 from nettop.collect import throttling
 
 

@@ -1,7 +1,5 @@
 """/proc/net/wireless and /proc/net/tls_stat, written as the kernel writes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

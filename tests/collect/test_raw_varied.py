@@ -6,8 +6,6 @@ remembers is asked a second time, too: after the plain answers it sees the chang
 `pytest tests/collect/test_raw_varied.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Neighbours with two hardware addresses in turn, from bytes of netlink."""
 
-from __future__ import annotations
-
 import socket
 import struct
 

@@ -1,7 +1,5 @@
 """Rates of qdiscs and classes from the options that the kernel gives."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Lines of /proc/net/snmp and netstat whose figures and names do not match."""
 
-from __future__ import annotations
-
 import pytest
 
 from nettop.collect import snmp

@@ -1,7 +1,5 @@
 """MPTCP sockets from the bytes of sock_diag; asked for while a TCP socket is a subflow."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Packed rows of TCP sockets: the same as whole ones, found again, and small."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import fields, replace
 from typing import Any

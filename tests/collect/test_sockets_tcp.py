@@ -1,7 +1,5 @@
 """TCP sockets from the bytes of sock_diag: old and new kernels, idle and busy, and any bytes."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """Unix sockets whose data waits: answers of unix_diag, and the kernel's own."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from typing import Any

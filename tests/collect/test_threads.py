@@ -1,7 +1,5 @@
 """Threads of processes that move data, and the CPU quotas of their cgroups."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Local ports in TIME_WAIT by server, from the bytes of sock_diag and /proc/net/sockstat."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass, field
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """/proc/net/nf_conntrack, written as the kernel writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Neighbours that do not answer, and limits of routes and addresses, from bytes of netlink."""
 
-from __future__ import annotations
-
 import socket
 import struct
 

@@ -1,7 +1,5 @@
 """Matches and targets of iptables, from the structures of xtables, in the words of nf_tables."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`advise --baseline` and `--format nagios`: what is new, and the line of a monitoring plugin."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The default length of a look: no rule that can fail a run is judged sooner than it asks for."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

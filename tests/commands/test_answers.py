@@ -1,7 +1,5 @@
 """Exit codes and lines of commands whose answers are short."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`nettop apply` of a finding about a connection that has ended since it was printed."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from types import SimpleNamespace

@@ -3,8 +3,6 @@
 `pytest tests/commands/test_commands_golden.py --update` writes the files anew.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator

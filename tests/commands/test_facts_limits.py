@@ -1,7 +1,5 @@
 """`nettop limits`: the figures of `formulas`, as a document and as a page."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,7 +1,5 @@
 """`nettop rate`: counters over an interval of a recording's clock."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How long a prefix may take to log in: as long as a user types, and else a bounded time."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from io import StringIO

@@ -1,7 +1,5 @@
 """`nettop set --hold`: changes that are reverted when standard input ends."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator, Sequence

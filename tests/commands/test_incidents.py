@@ -1,7 +1,5 @@
 """`nettop watch --box` on a recorded host, and `nettop incidents` on what it kept."""
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -1,7 +1,5 @@
 """An interrupt during the start of a command ends it quietly, whatever Python makes of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A /proc/stat without an end, or without its rows: one sentence, and no command hangs in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

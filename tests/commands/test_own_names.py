@@ -1,7 +1,5 @@
 """Alternative names of interfaces are accepted wherever a user names an interface."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`nettop show` prints what the screen shows; `nettop serve` says what it would run."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`nettop profile`, and what `why` says of a core and a thread that limit."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from dataclasses import replace

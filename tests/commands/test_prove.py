@@ -1,7 +1,5 @@
 """What `nettop prove` tests: a finding that holds while idle or under the load of its test."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`record --peer`: two files that belong together."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

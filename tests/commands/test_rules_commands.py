@@ -1,7 +1,5 @@
 """`nettop rules`, `explain` and `mute`: what they print, their JSON, their exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

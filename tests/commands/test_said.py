@@ -1,7 +1,5 @@
 """What commands print at their edges: nothing found, a limit, one sample, both ends together."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """Too little memory, or too few open files: one sentence and exit code 3, wherever it runs out."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

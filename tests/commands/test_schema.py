@@ -1,7 +1,5 @@
 """What every command prints with --json is what the documented schema says, field by field."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

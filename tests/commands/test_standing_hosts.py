@@ -4,8 +4,6 @@ With any kind of file in the place of a kernel file, each command ends with data
 uses little memory, and still shows the other files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Closed, full and unread streams, and interrupts, for every command there is."""
 
-from __future__ import annotations
-
 import fcntl
 import io
 import os

@@ -1,7 +1,5 @@
 """What `nettop test` prints: distributions as plots, not as lists of numbers."""
 
-from __future__ import annotations
-
 from nettop.commands.test import distribution, text
 from nettop.trials.result import Latency, Measured, Options, Side, TrialResult
 

@@ -1,7 +1,5 @@
 """`nettop watch`: the limit of the headline, one line per change, as text and as JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

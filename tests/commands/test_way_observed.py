@@ -1,7 +1,5 @@
 """`why --to`: what the kernel drops of arriving packets while nettop looks, where it fits."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

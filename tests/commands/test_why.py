@@ -1,7 +1,5 @@
 """`nettop why`: its text, its targets and its exit codes, on recordings and a copied /proc."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

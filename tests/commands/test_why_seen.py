@@ -1,7 +1,5 @@
 """What `why`, the screen and the side questions say where something could not be read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`nettop why --to`: recorded answers of staged hosts, its text, its arguments, its exit codes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Each key of the configuration at the ends of its range, and the list of muted findings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """config.toml is changed key by key: everything else in it stays, a foreign file as a whole."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Callable

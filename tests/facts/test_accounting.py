@@ -1,7 +1,5 @@
 """Losses of a look: by counters, by the kernel's reasons, and the rest by stage."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs behind Unix sockets, connections opened again and again, routes with metrics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

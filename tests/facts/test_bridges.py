@@ -1,7 +1,5 @@
 """Bridges whose ports do not forward yet, or drop frames that are too long for them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An error of a call means what its arguments leave: address, port, size and kind of socket."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from call_lines import called

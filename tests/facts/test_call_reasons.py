@@ -1,7 +1,5 @@
 """What is known beyond the error of a call: arguments, readers, rules, filters and programs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Packed sockets that move little: counted in groups, with the sums and rates of any others."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, ClassVar
 

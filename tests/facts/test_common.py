@@ -1,7 +1,5 @@
 """Connections to different networks that lose alike by one interface."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Why a program waits for a CPU: its class, its nice value, and what runs there meanwhile."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

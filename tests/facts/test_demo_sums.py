@@ -1,7 +1,5 @@
 """The figures of the demo fit together: what is on a core, a queue or an interface adds up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a driver counts means what its table says under the conditions of the host."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Facts of dropped packets: who sent them to whom, and what a wrong hardware address means."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

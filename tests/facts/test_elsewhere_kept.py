@@ -1,7 +1,5 @@
 """Sockets of other namespaces are joined again only after they were read, with equal answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

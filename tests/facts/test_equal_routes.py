@@ -1,7 +1,5 @@
 """Routes with several equal next hops, and the pair of addresses that sends most by them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

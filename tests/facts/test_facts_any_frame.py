@@ -1,7 +1,5 @@
 """Any frame is joined, whatever its values; test_facts_varied leaves each table out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flow_tables import frames

@@ -1,7 +1,5 @@
 """A large host, read from files and joined: places, lines and queues are all found."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captures joined: what each misses, and where one could be attached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Facts of dropped packets: which rule of the packet filter dropped, and what a reason replaces."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Flows joined: their path, queue, interrupt and process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cores, host, distances, profiles and sysctl files joined."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Queues and interrupts joined: which interrupt and which CPU serve a queue."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

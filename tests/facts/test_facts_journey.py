@@ -1,7 +1,5 @@
 """Where packets wait: the stage that is named, what is said, and who lost what is sent again."""
 
-from __future__ import annotations
-
 from nettop.collect import drop_reasons
 from nettop.collect.journeys import Row
 from nettop.facts import journey

@@ -1,7 +1,5 @@
 """What a frame keeps of the one before: an idle host costs little. Counts, never seconds."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

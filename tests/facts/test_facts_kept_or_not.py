@@ -4,8 +4,6 @@ One gets the rows of a table that stays as the same objects, as the sampler give
 what it made of them. The other gets new rows in each frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice

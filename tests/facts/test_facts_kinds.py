@@ -1,7 +1,5 @@
 """Kinds of facts with a `build` of their own, from the rows of their tables."""
 
-from __future__ import annotations
-
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The facts of a listening socket: its queue, those beside it, and the process that is meant."""
 
-from __future__ import annotations
-
 from flow_tables import HOST, joined, socket
 
 from nettop.collect import socket_owners, sockets_tcp, tcp_files

@@ -1,7 +1,5 @@
 """Interfaces joined: kinds, ports, rates, losses, settings, limits."""
 
-from __future__ import annotations
-
 import pytest
 from nic_tables import FOUR, Tables, frames, joined, link, served, stats
 

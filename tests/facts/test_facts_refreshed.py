@@ -1,7 +1,5 @@
 """A card that refreshes its counters every few seconds has the rate of whole periods."""
 
-from __future__ import annotations
-
 import pytest
 from nic_tables import Tables, frames, line, link, stats
 

@@ -1,7 +1,5 @@
 """Facts of an interface that come from another one: macvlan above it, the other end of a veth."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

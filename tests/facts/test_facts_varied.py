@@ -6,8 +6,6 @@ others, all together; the expected output names each field with the tables that 
 `pytest tests/facts/test_facts_varied.py --update` writes both anew.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The queues' own counters against the queues that RSS would give the flows."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Actions of tc filters that drop packets, as facts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

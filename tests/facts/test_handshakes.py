@@ -1,7 +1,5 @@
 """The listener with a full SYN queue, and what a receiving flow waits for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

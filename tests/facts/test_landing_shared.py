@@ -1,7 +1,5 @@
 """Where flows land is kept once for flows between the same addresses, and no longer than them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

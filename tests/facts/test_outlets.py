@@ -1,7 +1,5 @@
 """Ways out of a router whose MTU is below that of a network behind it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

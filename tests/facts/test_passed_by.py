@@ -1,7 +1,5 @@
 """What the kernel does not count itself: traffic that passes it by, drops of filters of a qdisc."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

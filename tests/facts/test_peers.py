@@ -1,7 +1,5 @@
 """The other ends that facts of several kinds name alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A range of local ports that begins among the ports of services, and who holds such ports."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

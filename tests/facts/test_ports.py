@@ -1,7 +1,5 @@
 """A service that cannot bind its port: who holds it, for all starts of the service together."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

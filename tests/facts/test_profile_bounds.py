@@ -1,7 +1,5 @@
 """The profile of traffic at, below and above each of its bounds."""
 
-from __future__ import annotations
-
 from dataclasses import MISSING, fields
 from typing import Any
 

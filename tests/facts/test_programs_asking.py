@@ -1,7 +1,5 @@
 """Who leaves a program without an answer beside its open connections, and who holds its threads."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What holds a program: one state for each, with the file that shows it and what helps."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

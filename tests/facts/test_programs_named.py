@@ -1,7 +1,5 @@
 """The programs that are told with a held one, and where one loses packets."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sockets of UDP that refuse datagrams: their drops are no full buffer."""
 
-from __future__ import annotations
-
 import pytest
 
 from nettop.collect.drop_reasons import Row

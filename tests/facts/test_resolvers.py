@@ -1,7 +1,5 @@
 """Questions to name servers that wait for an answer, from the first reading to the last."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

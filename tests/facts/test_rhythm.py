@@ -1,7 +1,5 @@
 """Bursts of drops and failed calls, and their period."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import given

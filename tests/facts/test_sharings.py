@@ -1,7 +1,5 @@
 """Processes that share a datagram port: the one that loses, and what the others do meanwhile."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

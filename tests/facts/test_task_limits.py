@@ -1,7 +1,5 @@
 """Cgroups that may have no more processes, with the ports of their programs."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

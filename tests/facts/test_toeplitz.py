@@ -1,7 +1,5 @@
 """The hash against Microsoft's published verification suite, and what follows from it."""
 
-from __future__ import annotations
-
 from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st

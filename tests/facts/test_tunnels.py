@@ -1,7 +1,5 @@
 """The flows that lose segments in a tunnel, also where a routing rule or a namespace hides it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is sent and not answered, received and not taken: attempts, neighbours, bridges, routes."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

@@ -8,8 +8,6 @@ are real processes; `nettop` dies in a process of its own.
     python tests/faults/chain_model.py --seed 1 --steps 20 va link.mtu=1400,1300 ring.rx=512,1024
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ and ends itself by SIGKILL at step N; a write is cut in its middle. A fresh proc
     python tests/faults/model.py --steps 300 --seed 1
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A death by SIGKILL at each step, in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

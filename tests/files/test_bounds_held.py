@@ -1,7 +1,5 @@
 """Bounds of input: each holds for one more and one less."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

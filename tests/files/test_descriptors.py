@@ -1,7 +1,5 @@
 """Errors of files hold nothing: a source that nobody holds is gone, with its sockets."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from pathlib import Path

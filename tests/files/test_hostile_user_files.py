@@ -1,7 +1,5 @@
 """Rules, configuration, results, journal that are hostile: named, left out, the rest works."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

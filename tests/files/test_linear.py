@@ -4,8 +4,6 @@ The cap is on CPU time and generous: each reader takes a few seconds for all pie
 one that takes the square of 64 KiB takes many minutes.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What nettop starts anew is the one file where it came from one."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

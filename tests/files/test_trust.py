@@ -1,7 +1,5 @@
 """Root relies on nothing that another user can change; nothing is written through a link."""
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

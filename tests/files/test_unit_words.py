@@ -1,7 +1,5 @@
 """Words of unit files."""
 
-from __future__ import annotations
-
 from nettop.files.unit import quoted
 
 

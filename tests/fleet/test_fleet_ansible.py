@@ -1,7 +1,5 @@
 """The Ansible collection that `nettop fleet --ansible` writes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

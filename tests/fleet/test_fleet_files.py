@@ -1,7 +1,5 @@
 """Which files `nettop fleet` takes, what it says of others, and that none harms it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """500 generated hosts with planted differences: all are named, none is invented."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

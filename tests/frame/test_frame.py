@@ -1,7 +1,5 @@
 """Rates: a counter that goes on has one, one that goes back or is unknown has none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """A generated host as a recording, in the format of `nettop record`."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Names are those of each driver's ethtool code in the kernel (drivers/net/etherne
 which statistic counts which loss; a name with {n} is counted for each queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,7 +1,5 @@
 """What sound hosts of all kinds share: settings, a card and its traffic, programs and flows."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Final
 

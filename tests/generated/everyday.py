@@ -3,8 +3,6 @@
 `wanted` was written from the kernel's documentation and drivers before nettop saw the host.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from generated.foreign import MEMORY, PORT, RING, UNKNOWN, Foreign, no_power, soft

@@ -1,7 +1,5 @@
 """The files of /proc and /sys of a generated host, as text by path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

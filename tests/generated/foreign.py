@@ -4,8 +4,6 @@
 word of `meanings.toml`; empty: the host is sound, and nothing loud may be said of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random

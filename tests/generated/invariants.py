@@ -4,8 +4,6 @@ Fixes are applied to facts: the settings change, what was measured stays. A meas
 its fix there, so only findings of settings alone must end (`applied.quiet`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final

@@ -3,8 +3,6 @@
 Numbers are those of include/uapi/linux/ethtool.h, written here once more.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Final

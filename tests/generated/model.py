@@ -4,8 +4,6 @@ Rates are per second. A counter is the sum of its rate over time, with noise, ab
 seed gives: the same seed is the same host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

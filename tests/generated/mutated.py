@@ -4,8 +4,6 @@ Each function takes a sound input and a random generator, and returns another on
 that are absent, twice, cut, or in the place of others, and values that no kernel gives.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

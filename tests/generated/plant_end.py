@@ -1,7 +1,5 @@
 """Faults that one end of a connection sees, of radios, and of TLS in the kernel."""
 
-from __future__ import annotations
-
 from random import Random
 
 from generated.model import Flow, Host

@@ -1,7 +1,5 @@
 """Faults of cores, sockets, tables and settings, and the table of all faults by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final

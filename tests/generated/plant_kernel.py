@@ -1,7 +1,5 @@
 """Faults between card and socket: checksums, filters, the bus, IPsec, programs behind TUN."""
 
-from __future__ import annotations
-
 from random import Random
 
 from generated.model import Host, Port

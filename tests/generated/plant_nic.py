@@ -1,7 +1,5 @@
 """Faults of ports, queues and interrupts: each function changes a sound host as the fault would."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Final

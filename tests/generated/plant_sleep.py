@@ -1,7 +1,5 @@
 """Faults of links that sleep while idle: Energy Efficient Ethernet and ASPM of PCI Express."""
 
-from __future__ import annotations
-
 from random import Random
 
 from generated.model import Host, Port

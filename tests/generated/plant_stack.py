@@ -1,7 +1,5 @@
 """Faults of listening programs and of tunnels: each function changes a sound host."""
 
-from __future__ import annotations
-
 from random import Random
 
 from generated.model import Flow, Host, Listener, Port

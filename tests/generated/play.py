@@ -8,8 +8,6 @@ where something was found that is not there, or an invariant is broken. `--host`
 recording of one host, named FAULT:SEED or KIND:SEED.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

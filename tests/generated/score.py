@@ -1,7 +1,5 @@
 """Generated hosts judged: which planted faults are found, what is false, which fixes are broken."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Sound hosts of every common kind, drawn from realistic ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Final

@@ -1,7 +1,5 @@
 """Counts over generated hosts, by fault, by kind of sound host and by rule."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Unusual and everyday hosts: the wanted finding comes first, and nothing else is loud."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generated hosts, played from their bytes: sound ones stay quiet, planted faults are found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """2,000 inputs with faults that keep their structure: an answer or one sentence, in 1 GiB."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """The ways of random hosts, recorded by `ways.py --record`: a packet passed where they say so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Three namespaces for `ways.py`: how they are joined, filtered and tried."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

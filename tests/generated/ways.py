@@ -9,8 +9,6 @@ disagreement is printed with what stages it; the exit code is 1 if there is one.
 writes the answers of each host, which `test_ways.py` judges again.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

@@ -4,8 +4,6 @@ Numbers are those of include/uapi/linux/{if_link,ethtool_netlink,inet_diag,tcp}.
 more: an error in the reader's tables must not cancel out.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import replace

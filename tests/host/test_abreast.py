@@ -1,7 +1,5 @@
 """The recordings of both ends on one time line, and what is asked apart in a recording."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

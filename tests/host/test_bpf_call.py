@@ -1,7 +1,5 @@
 """The bytes of bpf(2) and of programs: without asking the kernel."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import struct

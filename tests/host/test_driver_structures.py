@@ -3,8 +3,6 @@
 Each answer is also cut off at every length: whatever is missing is an error, never a value.
 """
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable

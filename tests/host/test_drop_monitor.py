@@ -1,7 +1,5 @@
 """Dropped packets by the kernel's drop monitor: messages, tiers, who starts and stops it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -1,7 +1,5 @@
 """A far reader reads what collectors ask, and nothing else: no write, no secret, no way out."""
 
-from __future__ import annotations
-
 import ast
 import re
 import struct

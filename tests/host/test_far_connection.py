@@ -1,7 +1,5 @@
 """The process of a far reader: what it refuses, how it ends, and what is said when it fails."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

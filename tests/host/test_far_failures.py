@@ -1,7 +1,5 @@
 """What can fail at the other end of a prefix: one sentence each, and the next sample is right."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

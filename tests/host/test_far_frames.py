@@ -1,7 +1,5 @@
 """Every collector gives the same rows through a reader as from the recording itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from far_host import Far

@@ -1,7 +1,5 @@
 """Whatever another host sends: a look or one sentence, within seconds, in little memory."""
 
-from __future__ import annotations
-
 import math
 import re
 import resource

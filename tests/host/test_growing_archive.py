@@ -1,7 +1,5 @@
 """A recording that grows stays within the bounds of a recording that is read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

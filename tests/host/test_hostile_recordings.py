@@ -1,7 +1,5 @@
 """Recordings that are too large or no files: one sentence, exit code 3, and no growth."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

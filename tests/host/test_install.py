@@ -1,7 +1,5 @@
 """What may be installed at another host, its answers, and reading by the Python of that file."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The counter of the journey: what it tells of a key, and when its programs rest."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The process that starts the drop monitor, and stops it whatever becomes of nettop."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """An answer is kept until the kernel announces a change, and no longer than `LONGEST`."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

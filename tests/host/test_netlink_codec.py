@@ -1,7 +1,5 @@
 """Messages and attributes to dicts and back, whatever the bytes; the kernel's errors."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The conversation with the kernel: whole dumps, interrupted ones, errors, silence."""
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -1,7 +1,5 @@
 """An answer about links changes only if a link changes: counts of what is parsed and read again."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import time

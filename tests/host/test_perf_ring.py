@@ -1,7 +1,5 @@
 """The records of a ring: wrapped around its end, lost, cut off, and of any bytes."""
 
-from __future__ import annotations
-
 import mmap
 import struct
 

@@ -1,7 +1,5 @@
 """The counter of samples: stacks, names, what is lost, and that old samples are forgotten."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

@@ -4,8 +4,6 @@
 in include/uapi/linux (rtnetlink.h, inet_diag.h, ethtool.h, ethtool_netlink.h) before committing it.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

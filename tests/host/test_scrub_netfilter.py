@@ -1,7 +1,5 @@
 """Scrubbing of nf_tables and of IPsec: counters stay, names, addresses and targets of jumps go."""
 
-from __future__ import annotations
-
 import struct
 
 import nft_bytes

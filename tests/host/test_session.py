@@ -1,7 +1,5 @@
 """The SSH session is known, also where sudo took it out of the environment."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Reading the host: whole files whatever their size, from the disk and from the kernel."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

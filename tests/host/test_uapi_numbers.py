@@ -4,8 +4,6 @@
 with them; older headers lack some of the names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ A host that should receive 100 Gbit/s: mlx5, 32 cores on two nodes, eight stream
 `demo-cured.host.gz` has the entries that differ with a ring of 8192: the streams fill the link.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from math import sin, tau

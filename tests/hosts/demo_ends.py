@@ -8,8 +8,6 @@ its answer is here after another half. So the bytes that dtn1 knows to be acknow
 that dtn2 had received at its moment, and what is sent beyond them is the window.
 """
 
-from __future__ import annotations
-
 import sys
 from base64 import b64encode
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ connections, queues and interface carry; interrupts, soft interrupts and TCP; th
 which is that of its processes and soft interrupts. The same program gives the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import gzip

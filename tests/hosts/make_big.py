@@ -8,8 +8,6 @@ one interrupt line in ten, and the counters of CPUs and interfaces. No rtnetlink
 back to sysfs and /proc. Lines, chips and names have the shapes drivers and architectures give them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Run on a machine that can play the part: as root for namespaces (`netns-*`), ins
 for real drivers. Traffic stays between namespaces this script makes, or on the lab's own links.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import contextlib

@@ -5,8 +5,6 @@ recording; the same program gives the same bytes. None of them is anybody's mach
 shapes of real ones (names of interrupts, chips, missing files, holes in CPU numbers).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tempfile

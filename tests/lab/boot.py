@@ -10,8 +10,6 @@ and Python takes half a minute to start. Exit code: the command's; 77 when the l
 with one line saying what is missing; 75 when the emulator gave no answer.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import glob

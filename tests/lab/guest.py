@@ -1,7 +1,5 @@
 """Inside the guest: load drivers, lay out the network, then become the command (or a shell)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How a case is played, and how nettop is asked about its host."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

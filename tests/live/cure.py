@@ -5,8 +5,6 @@ A case's `cure` says how: `finding` (what is applied), `measure` (rate or loss),
 way to set the same thing) and `rounds`: the median of five runs counts, or of that many.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import statistics

@@ -4,8 +4,6 @@ The programs of the plays are in one process namespace, whose processes are all 
 (`alone_in_proc`). CPU time of the machine that they did not use was used by others.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

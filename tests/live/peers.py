@@ -1,7 +1,5 @@
 """What others would do on the same host: their own programs, or what their own files say."""
 
-from __future__ import annotations
-
 import configparser
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Where a case is played: this end and the other, and how to run commands at both."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

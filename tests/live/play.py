@@ -6,8 +6,6 @@
 numbers as JSON, kept with the recordings in `truth.json`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

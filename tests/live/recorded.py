@@ -5,8 +5,6 @@ of a real one on which a few facts are replaced: the rows under `facts`, found b
 (nic by name, core by number …), field by field. Everything else stays what the kernel said.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace

@@ -10,8 +10,6 @@ where a play was not right in three undisturbed plays. `--cures` applies nettop'
 again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -22,8 +22,6 @@ obvious   the advice that everybody would give here and that is wrong; `never` n
 cure      {finding, measure, unit, better, sweep}: what `--full` tries (see cure.py)
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A row is one play: `group` (the file of cases, or the kind), `verdict`, what was
 nettop's fixes did (`fix`), where that was tried.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ the capture's own socket loses a good part while the backlog before it still los
 looks must agree, because a hypervisor takes the core away for some moments too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The cases as data, and how they are scored; the hosts among them that are files."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

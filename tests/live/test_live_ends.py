@@ -1,7 +1,5 @@
 """Both ends of a shaped transfer: on the screen, and in the result of a test."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

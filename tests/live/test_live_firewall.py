@@ -1,7 +1,5 @@
 """A limit of the firewall that drops is found while it drops."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """The times that the journey gives planted delays, beside what the plants say themselves."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

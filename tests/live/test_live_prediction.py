@@ -5,8 +5,6 @@ beside what it measured, and learns from it. A fault at each end and one in neit
 of each end, leaves the third alone, and its commands undo both.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

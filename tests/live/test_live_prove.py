@@ -1,7 +1,5 @@
 """Verdicts on what is measured between two namespaces: better, worse, no difference."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any

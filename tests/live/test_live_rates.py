@@ -3,8 +3,6 @@
 How near they are depends on the machine: a core that others take changes what is sent.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Recorded plays are judged as when they were played, and no moment of them contradicts itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

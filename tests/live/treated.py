@@ -5,8 +5,6 @@ setting of a process ends with it, so they go on after such a fix. The fix is ap
 apply`, and confirmed where it must be.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import time

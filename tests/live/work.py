@@ -1,7 +1,5 @@
 """What the load of a host carries and loses, from the counters of both ends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Files for Prometheus, Grafana and systemd: their contents, and whether programs accept them."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

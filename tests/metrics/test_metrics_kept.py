@@ -1,7 +1,5 @@
 """The samples of the journal."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`nettop metrics --listen`: formats, looks counted, TLS, refusals and its end."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import re

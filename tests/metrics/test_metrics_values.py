@@ -1,7 +1,5 @@
 """The samples of a host: what they count, how many they can be, and what no label holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The files that nettop writes for Prometheus and Grafana, whole: as they are expected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

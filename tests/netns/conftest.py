@@ -1,7 +1,5 @@
 """A namespace with a veth pair, and nettop in it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The printed service of the box under a real systemd: it starts, writes, and is watched."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

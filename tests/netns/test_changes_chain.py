@@ -1,7 +1,5 @@
 """Random sequences on one device of a real kernel, with real guards, against a simple model."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A guard that may open no file any more reverts with what it opened before."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ Every kind of setting that a network namespace has. Each is made with `nettop se
 system's own tools then say is what must be said again after every other way.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Collection, Iterator

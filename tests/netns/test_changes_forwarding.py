@@ -1,7 +1,5 @@
 """Parameters of all interfaces: the kernel writes them to each one, and undo gives each its own."""
 
-from __future__ import annotations
-
 import pytest
 from changes_netns import Nettop
 

@@ -1,7 +1,5 @@
 """What --keep writes does it: udev, sysctl and the unit's own lines, on a device made anew."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Changes to a real kernel: a veth pair in a namespace of its own, seen with the system's tools."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Changes to a real kernel whose journal, or nettop itself, is gone before they are confirmed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

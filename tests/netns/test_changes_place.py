@@ -1,7 +1,5 @@
 """Devices that are renamed, moved or made anew, and namespaces that end: what undo does."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

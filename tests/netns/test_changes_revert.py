@@ -1,7 +1,5 @@
 """Changes to a real kernel that nobody confirmed, or that the guard watches over."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

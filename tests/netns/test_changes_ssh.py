@@ -1,7 +1,5 @@
 """A user logged in over the very interface that is changed: sshd and ssh in two namespaces."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

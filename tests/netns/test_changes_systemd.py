@@ -4,8 +4,6 @@ It is a real one, process 1 of a namespace. Only the targets that a unit asks fo
 they do nothing.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

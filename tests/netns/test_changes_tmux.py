@@ -1,7 +1,5 @@
 """A countdown in tmux: its session is detached, resized, attached, or ends."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

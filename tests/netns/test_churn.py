@@ -1,7 +1,5 @@
 """What came and went is forgotten: interfaces, processes and sockets leave no objects behind."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Collectors inside a network namespace: its own interfaces, sockets and parameters, no others."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

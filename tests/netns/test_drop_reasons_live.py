@@ -1,7 +1,5 @@
 """The kernel's own count of drops by reason, on this kernel: exact, and gone with the process."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

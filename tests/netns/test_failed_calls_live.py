@@ -1,7 +1,5 @@
 """What failed calls are counted with, on this kernel: destinations, arguments, and who refuses."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

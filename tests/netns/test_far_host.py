@@ -1,7 +1,5 @@
 """Another host behind `ip netns exec`: the same tables, few round trips, no way out."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

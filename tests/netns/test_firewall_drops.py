@@ -1,7 +1,5 @@
 """Drops of nf_tables on a real kernel: rules made by netlink, counted, and found by a rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Each host has its own network, mounts and name, and its own /var/lib/nettop. The
 fourth namespace with a bridge.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

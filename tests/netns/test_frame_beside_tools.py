@@ -4,8 +4,6 @@ Where figures move, nettop reads between two runs of the tool and must lie betwe
 here depends on how long anything took.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

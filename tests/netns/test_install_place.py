@@ -3,8 +3,6 @@
 The other host is a mount namespace; its file is a small script that says a version.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Delays planted between two namespaces: each is counted in its stage, and the stage is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """The main job on a real kernel: a host seen, judged, fixed, undone, and a test of its network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

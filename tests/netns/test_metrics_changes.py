@@ -1,7 +1,5 @@
 """The metrics of changes that nettop made: pending, in force, and overwritten by somebody else."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("prometheus_client", reason="prometheus_client is not installed")

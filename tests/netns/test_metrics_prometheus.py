@@ -5,8 +5,6 @@ second nettop serves a recording of a host with two NUMA nodes and an adapter th
 which a namespace has not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

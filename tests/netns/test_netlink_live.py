@@ -1,7 +1,5 @@
 """The netlink readers against the system's own tools: a veth pair in a namespace, seen by both."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

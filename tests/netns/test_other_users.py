@@ -1,7 +1,5 @@
 """An ordinary user beside root: whose journal and files are used, also where /proc hides much."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

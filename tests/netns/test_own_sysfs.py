@@ -1,7 +1,5 @@
 """A process that entered a network namespace, but not its /sys: nettop changes no other device."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

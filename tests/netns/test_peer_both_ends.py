@@ -1,7 +1,5 @@
 """`--peer` where the other end cannot be read, or is this host: one sentence."""
 
-from __future__ import annotations
-
 import pytest
 from live.limits.stage import Stage
 from warm import Warm

@@ -1,7 +1,5 @@
 """A finding of the other end is fixed there by key, over ssh, with the journal and guard there."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -3,8 +3,6 @@
 The server of the login has the offloads off; a third namespace sees both ends over SSH.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

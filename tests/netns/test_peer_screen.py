@@ -1,7 +1,5 @@
 """`nettop --peer` whose far end cannot be read: a sentence beside the picture."""
 
-from __future__ import annotations
-
 import pytest
 from live.limits.both import LIMITS
 from live.limits.stage import Stage

@@ -1,7 +1,5 @@
 """What the kernel's samples say of a thread whose work is known."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

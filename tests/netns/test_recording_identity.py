@@ -1,7 +1,5 @@
 """A recording of a namespace with tunnels, bridges and next hops: nobody's addresses are in it."""
 
-from __future__ import annotations
-
 import base64
 import ipaddress
 import os

@@ -1,7 +1,5 @@
 """A capture of the user's own: what it loses is counted, and what cannot be watched or moved."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

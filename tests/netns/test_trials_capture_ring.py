@@ -1,7 +1,5 @@
 """What the ring of `capture` holds while its reader is held up, counted packet by packet."""
 
-from __future__ import annotations
-
 import socket
 import struct
 

@@ -1,7 +1,5 @@
 """What listens at the far end during a test: on the test's address only, and gone afterwards."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -3,8 +3,6 @@
 It starts, counts and ends; what rate it measures is for tests/live.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ The runs are real; their figures are planted, so that the verdict is known. Verd
 measured are in tests/live.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

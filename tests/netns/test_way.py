@@ -4,8 +4,6 @@ A connection that nothing stops must open, however long it takes. One that is st
 second: it would not open in any time.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Arrows move the cursor of the overview as its rows are drawn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

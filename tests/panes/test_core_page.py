@@ -1,7 +1,5 @@
 """The page of a core: everything that happens on it, with what was sampled; the ways to it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

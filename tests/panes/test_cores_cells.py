@@ -1,7 +1,5 @@
 """The cells of the matrix of queues and cores."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Both ends of a flow: the line of stages with both hosts, the losses, the far findings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

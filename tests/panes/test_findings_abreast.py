@@ -1,7 +1,5 @@
 """Findings: the list and one finding side by side, and what could not be evaluated in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """One flow in full: its stages as a checklist, its threads, graphs that fill the page."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

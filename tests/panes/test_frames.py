@@ -1,7 +1,5 @@
 """Frames: where there is room they enclose all of a pane, and cost no more than a row or two."""
 
-from __future__ import annotations
-
 import pytest
 from folded import folded
 from pane_text import words

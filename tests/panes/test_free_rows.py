@@ -1,7 +1,5 @@
 """What the panes do with rows that their lists leave free, and where a word has no room."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The wide graph: scale, rows of each direction, losses, marks."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 from folded import folded

@@ -1,7 +1,5 @@
 """Cores: rows of a few, a heat map of many with the outliers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

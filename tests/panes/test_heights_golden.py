@@ -4,8 +4,6 @@
 which it is shown; a width has the words that no smaller width had.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The footer has the keys of this pane and this row, and always the help."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Key J: where packets wait, over any pane; its programs run only while it is shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

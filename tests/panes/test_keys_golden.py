@@ -4,8 +4,6 @@
 that it makes, and the rows that differ from those before it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The band that says what limits: the words that decide come first and are never cut."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

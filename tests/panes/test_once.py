@@ -1,7 +1,5 @@
 """What several parts of one frame ask for is computed once for each scene."""
 
-from __future__ import annotations
-
 import cProfile
 import pstats
 from collections import Counter

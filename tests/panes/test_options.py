@@ -1,7 +1,5 @@
 """The pane of options: a key changes the screen at once; the file changes only on request."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Enter on a figure shows its source, and Esc leads back to where one was."""
 
-from __future__ import annotations
-
 import pytest
 from scenes import lossy
 from scenes.found import RING

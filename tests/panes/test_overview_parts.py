@@ -1,7 +1,5 @@
 """The parts of Overview: findings with their figures, small graphs of flows, users of cores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The header names the tables that are read less often to keep the budget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Panes: pure lines, at every size, of every host; goldens of the telling ones."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 from dataclasses import replace

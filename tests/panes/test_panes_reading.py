@@ -1,7 +1,5 @@
 """What a reader takes from a pane: figures whole and with units, no assurance that is unknown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

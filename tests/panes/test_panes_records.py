@@ -1,7 +1,5 @@
 """Advice, journal, history and results in their panes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The tables of panes: rows, columns, sort order, filter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

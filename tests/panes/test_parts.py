@@ -1,7 +1,5 @@
 """Parts of panes at the edges of their room: the block of cores, the pairs of a proof."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Plots of results: rates of each second, distributions, curves of sweeps."""
 
-from __future__ import annotations
-
 import pytest
 from pane_text import words
 

@@ -1,7 +1,5 @@
 """Which rows and columns a pane shows, in which order, at the bounds of its choices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """In one frame a flow or an interface has one rate; another one says over which time it is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

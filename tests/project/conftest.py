@@ -1,7 +1,5 @@
 """What users install is built once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples of docs/parts.md are carried out: written into a copy of the tree, listed, run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every part declares the names of its folder, correctly spelt. Each fault is one sentence."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

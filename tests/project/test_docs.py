@@ -1,7 +1,5 @@
 """What is said is so: README examples run, its tables are the program's, everything has help."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

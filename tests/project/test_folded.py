@@ -1,7 +1,5 @@
 """A test of many cases tells each that fails, and plays only those that are named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

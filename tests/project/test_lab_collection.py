@@ -1,7 +1,5 @@
 """The tests of the lab can be collected in every topology, without its virtual machine."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The manual page and the completions are what the program knows."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

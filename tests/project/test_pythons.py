@@ -1,7 +1,5 @@
 """The wheel with its dependencies from the index, once on each supported Python that is here."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -3,8 +3,6 @@
 A page prints nothing that was not measured under the conditions of its point.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Values are immutable and small: which dataclasses are not frozen, or have no slots."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import inspect

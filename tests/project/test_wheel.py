@@ -1,7 +1,5 @@
 """The wheel works where nothing of the checkout is: rules, demo, manual page, commands."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The command that repeats an experiment measures as the experiment did."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`--format` of the commands that measure, and of stored results."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from importlib import util

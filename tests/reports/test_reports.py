@@ -1,7 +1,5 @@
 """Reports of stored results: what stands in a page, that it asks for nothing, and all samples."""
 
-from __future__ import annotations
-
 import csv as csv_reader
 import io
 import json

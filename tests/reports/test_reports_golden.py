@@ -4,8 +4,6 @@
 that are made of matplotlib, so that another version of it changes nothing here.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from itertools import groupby, pairwise

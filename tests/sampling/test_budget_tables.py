@@ -1,7 +1,5 @@
 """What the budget decides around each of its bounds: a table of values, computed by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

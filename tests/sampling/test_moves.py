@@ -1,7 +1,5 @@
 """Whether data begins to move between two looks at a quiet host."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Two hosts: all that one sample asks the other host is one round trip, its sockets first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

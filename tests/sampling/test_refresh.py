@@ -1,7 +1,5 @@
 """How long tables may wait, for frames of sockets with and without known processes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What one sample for the screen costs, in counts: files read by the pane that is shown."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

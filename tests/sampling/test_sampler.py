@@ -1,7 +1,5 @@
 """The sampler's clock: each table is as old as its own reading, not as the frame's beginning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What another host is asked before a frame: counts of requests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which tables a frame reads: counts of readings."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

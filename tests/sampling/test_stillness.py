@@ -1,7 +1,5 @@
 """Sockets that rest wait longer, by the segments of the host; one that moves ends that."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`nettop serve`: what it prints and refuses, who gets in, what is left when it ends."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

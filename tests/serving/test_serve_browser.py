@@ -1,7 +1,5 @@
 """The screen in a real browser, and what a page from elsewhere gets of it: nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """Who may enter the screen in a browser: token, Host, Origin."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

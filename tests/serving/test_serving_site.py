@@ -1,7 +1,5 @@
 """What the server in front of the screens answers: pages, files, web sockets, and to whom not."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

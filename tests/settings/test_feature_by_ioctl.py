@@ -1,7 +1,5 @@
 """Features of a kernel before 5.7: ETHTOOL_GFEATURES and ETHTOOL_SFEATURES."""
 
-from __future__ import annotations
-
 import struct
 from typing import cast
 

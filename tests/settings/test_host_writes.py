@@ -1,7 +1,5 @@
 """How values reach a host: files, netlink, tools and threads, and each way that fails."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

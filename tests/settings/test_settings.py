@@ -1,7 +1,5 @@
 """Settings on a directory that stands in for a host: names, values, limits, commands."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The identity of a device in a network namespace whose sysfs is another one's."""
 
-from __future__ import annotations
-
 import pytest
 
 from nettop.host.recording import Replay

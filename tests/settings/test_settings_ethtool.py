@@ -1,7 +1,5 @@
 """Rings, coalescing, pause, channels, features and RSS on a card that is played by its messages."""
 
-from __future__ import annotations
-
 import errno
 import struct
 from dataclasses import dataclass, field

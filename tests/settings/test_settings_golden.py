@@ -4,8 +4,6 @@
 with an error is a setting or a value that the host does not have or does not take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 

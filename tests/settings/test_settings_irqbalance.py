@@ -1,7 +1,5 @@
 """irqbalance's socket, played by a stand-in that answers as irqbalance.c does."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import tempfile

@@ -7,8 +7,6 @@ daemon played by its messages, `kernel` a network namespace or process of this m
 e1000e and vmxnet3 in the virtual machine.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Queueing disciplines in tc's words: quantities, stale options, what is left alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import fake_host

@@ -1,7 +1,5 @@
 """A route's metrics: the message that goes to the kernel keeps all but the one that is set."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from dataclasses import dataclass, field

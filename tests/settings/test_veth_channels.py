@@ -1,7 +1,5 @@
 """Fewer receive queues of a veth than the other end sends on: the kernel would warn."""
 
-from __future__ import annotations
-
 import pytest
 from netlink_bytes import Fake, link, nest, number, text
 

@@ -1,7 +1,5 @@
 """A source whose answers can be changed one at a time, and the changes worth trying."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ The text is laid out in cells by explicit positions, so that it looks alike in e
 animates it; a viewer without SMIL shows the last frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Facts after a fix: the settings that findings ask for, as far as facts hold them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final

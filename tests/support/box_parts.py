@@ -1,7 +1,5 @@
 """Parts of a black box for tests: a folder, moments, findings."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

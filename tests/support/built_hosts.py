@@ -5,8 +5,6 @@ several pairs of a server and a client, each with a port of its own. Everything 
 end of the context.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

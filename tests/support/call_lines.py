@@ -1,7 +1,5 @@
 """The fact of failed calls, as of the lines in which the kernel's counts are told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nettop.collect import failed_calls

@@ -1,7 +1,5 @@
 """A function that keeps what it was called with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

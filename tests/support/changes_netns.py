@@ -1,7 +1,5 @@
 """Run nettop, and other programs, inside a network namespace with a veth pair."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ cookies, ports and peers. Counters and clock go on. nettop must forget what it r
 that are gone.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import struct

@@ -9,8 +9,6 @@ passes in pieces of up to 64 KB, which are never cut to the MTU. What exceeds HE
 the buffer of a router. Prints `ready`; ends with its parent, and the devices with it.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select

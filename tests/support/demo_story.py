@@ -1,7 +1,5 @@
 """The story of the README: the demo with its problem, its finding, its change and its proof."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

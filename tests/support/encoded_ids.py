@@ -4,8 +4,6 @@ An id is encoded by a rule (tests/advice/encodes.txt), by a study (`studies/*.to
 or check of the program (`formulas.toml`), or listed in `not-encoded.toml` with the reason.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The facts on which expressions are evaluated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from nettop.advice.judge.inline_facts import facts

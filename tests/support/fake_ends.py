@@ -1,7 +1,5 @@
 """A trial whose two ends are of the test: what was started there, and what they answer."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Self

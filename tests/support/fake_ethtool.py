@@ -1,7 +1,5 @@
 """The ethtool messages of an interface, from a JSON file: rings, flow control, private flags."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

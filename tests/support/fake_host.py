@@ -1,7 +1,5 @@
 """A directory that serves as a host: four CPUs, one NIC with two queues, a process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nettop.settings import Host

@@ -1,7 +1,5 @@
 """A reader that answers from a recording, and another host that is reached without a process."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A helper program of `trials/far` inside the test process: its messages, without its input."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType

@@ -1,7 +1,5 @@
 """A program that makes a rule of nf_tables: what arrives faster than a limit is dropped."""
 
-from __future__ import annotations
-
 from typing import Final
 
 LIMIT: Final = """

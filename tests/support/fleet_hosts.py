@@ -4,8 +4,6 @@ The hosts of one hardware differ as real ones do: interface names, memory sizes 
 traffic. A difference is planted by its kind; `plant` returns what a report must name.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of one host: a socket, its process, its interface and interrupts; frames of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

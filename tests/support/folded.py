@@ -5,8 +5,6 @@ A test that pytest collects costs some milliseconds in each worker, before and b
 its name. The cases share the fixtures of the test. `pytest -k` chooses cases by their names too.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Expected output that is kept as text."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

@@ -6,8 +6,6 @@ In FOLDER are `lib/nettop`, `host`, `ethtool.json`, and `clock`, whose size is a
 seconds. `trace` gets the modules that were opened or imported after the guard was ready.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

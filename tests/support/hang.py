@@ -4,8 +4,6 @@ A test waits for a condition, never for a number of seconds: how fast a machine 
 nettop. Whatever waits for a process, a socket or a terminal gives up after `HANG`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar

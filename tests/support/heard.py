@@ -1,7 +1,5 @@
 """The screen as the parts that post updates see it."""
 
-from __future__ import annotations
-
 from nettop.views.scene import Scene
 
 

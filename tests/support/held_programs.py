@@ -1,7 +1,5 @@
 """Programs of a made-up host that may be held by something, with the threads that show it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

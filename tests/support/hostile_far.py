@@ -6,8 +6,6 @@ It answers each batch by `MODES[MODE]`; `mixed` draws another mode for each answ
 of nettop: whoever controls the other host writes such a program.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

@@ -7,8 +7,6 @@ gets a line of JSON for each child: the command, the module, the exit code as `s
 stdout and stderr.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Moments of a host with one flow between 10.0.0.1:5001 and 10.0.0.2, and what limits it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Situations of one flow, the measurements that vary in each, and readings as lines of text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Run nettop in a process with little memory: code that grows with hostile input fails there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

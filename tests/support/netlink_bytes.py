@@ -1,7 +1,5 @@
 """Replies of the kernel built by hand, for tests of the netlink decoders, and a source for them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Mapping
 

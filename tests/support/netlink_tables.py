@@ -1,7 +1,5 @@
 """Replies of the kernel about five interfaces."""
 
-from __future__ import annotations
-
 import struct
 
 from netlink_bytes import (

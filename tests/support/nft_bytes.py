@@ -1,7 +1,5 @@
 """Messages of nf_tables (include/uapi/linux/netfilter/nf_tables.h), as requests and as answers."""
 
-from __future__ import annotations
-
 import struct
 
 from netlink_bytes import message

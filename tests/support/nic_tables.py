@@ -1,7 +1,5 @@
 """Tables of interfaces and interrupts, and frames of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

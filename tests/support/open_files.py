@@ -1,7 +1,5 @@
 """The open files of a process, as /proc shows them: what it has begun to do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """TCP sockets as facts meet them: rows of an answer of sock_diag, and where they land."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from nettop.collect import sockets_tcp

@@ -1,7 +1,5 @@
 """What both ends of a flow counted at a moment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flow_tables import socket

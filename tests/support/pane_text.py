@@ -1,7 +1,5 @@
 """The text of painted rows."""
 
-from __future__ import annotations
-
 import re
 
 from nettop.terms.text import Line, text_of

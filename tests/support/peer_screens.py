@@ -1,7 +1,5 @@
 """The engine of the screen with `--peer`, as a program: the overview and the advisor as text."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Final

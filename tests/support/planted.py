@@ -4,8 +4,6 @@ A plant is a program: it makes packets wait at one place, and says for how long 
 as it measures or computes it itself.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

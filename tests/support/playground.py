@@ -1,7 +1,5 @@
 """A network namespace that serves as a host: a veth pair, its own folders, nettop inside it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

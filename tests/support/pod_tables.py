@@ -1,7 +1,5 @@
 """Moments of a host with a pod that has one flow; veth9 is the host's end of the pod's eth0."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """nettop in a pseudo-terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The recorded hosts of `tests/hosts`."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

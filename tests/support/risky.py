@@ -1,7 +1,5 @@
 """A device with a setting of each kind that may cut the link, and a change of one of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

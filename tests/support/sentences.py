@@ -1,7 +1,5 @@
 """Faults of the code that a test tells its author: sentences, without a traceback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

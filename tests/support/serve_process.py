@@ -1,7 +1,5 @@
 """A running `nettop serve` for tests, and its processes."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib

@@ -4,8 +4,6 @@ Keys go through the table of the program, and every picture is drawn by it. Only
 would act on a host are answered by the scenes of `demo_story`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A host of four CPUs and one interface, in memory; its counters grow with its clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from nettop.host.source import Live

@@ -1,7 +1,5 @@
 """A user who is logged in by ssh: sshd in one namespace, ssh in another, a veth pair between."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A recorded host as a directory, for `--root`: its files, links and folders at the last moment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from nettop.host.archive import load, parse

@@ -1,7 +1,5 @@
 """Results, published tables and the cured state of the lossy host."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -5,8 +5,6 @@ in its network namespace unless the caller says otherwise. /sys/fs/cgroup is a g
 /run and the unit files are its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

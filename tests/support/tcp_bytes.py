@@ -1,7 +1,5 @@
 """Messages of sock_diag for TCP sockets, with a value of its own in each field."""
 
-from __future__ import annotations
-
 import struct
 
 from netlink_bytes import message, text

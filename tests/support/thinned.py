@@ -1,7 +1,5 @@
 """Cases of a test that are alike: some in `make test`, all of them in `make nightly`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rates that a frame tells: each must be one of the last second, or say what else it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Tests and experiments between two network namespaces, by command."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

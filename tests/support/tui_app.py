@@ -1,7 +1,5 @@
 """Actions that record requests instead of carrying them out."""
 
-from __future__ import annotations
-
 import pathlib
 
 from textual.pilot import Pilot

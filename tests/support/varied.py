@@ -1,7 +1,5 @@
 """Other values of the tables of a host, and the facts that differ, as lines of text."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import textwrap

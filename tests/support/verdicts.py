@@ -1,7 +1,5 @@
 """What must be true of the verdicts on one moment of a host, and of what draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from nettop.facts import Facts

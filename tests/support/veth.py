@@ -1,7 +1,5 @@
 """Two namespaces joined by a veth pair, for a test or a benchmark; they are deleted afterwards."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ environment, folder, signals and exit. Tests of the start itself (imports, an in
 time, locales, limits of the shell) start `python -m nettop`.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

@@ -6,8 +6,6 @@ descriptor for each of those streams. The answers are the process id and, when t
 ended, its exit code as `subprocess` gives it. The server ends when the socket is closed.
 """
 
-from __future__ import annotations
-
 import atexit
 import ctypes
 import fcntl

@@ -4,8 +4,6 @@
 of the host, which `tests/commands/test_why_to.py` judges again.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

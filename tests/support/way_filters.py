@@ -1,7 +1,5 @@
 """A host with one base chain of rules, for walks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from way_tables import frame, switches

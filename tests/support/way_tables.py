@@ -1,7 +1,5 @@
 """Tables of a host with `a0` (10.0.0.1/24) and `b0` (10.1.0.1/24), for walks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Two nodes of four CPUs; a 10 Gb/s card with four queues that sends and receives,
 of one card, a VLAN, a bridge with a veth, a tunnel, captures, and another network namespace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any

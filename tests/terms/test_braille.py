@@ -1,7 +1,5 @@
 """Graphs of braille dots: what is known shows, and no cell is lost."""
 
-from __future__ import annotations
-
 from folded import folded
 
 from nettop.terms import braille

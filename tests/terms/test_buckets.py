@@ -1,7 +1,5 @@
 """Buckets of times: every time has one, and its middle is near."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

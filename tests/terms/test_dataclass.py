@@ -1,7 +1,5 @@
 """Dataclasses that compile `__init__` at first use, beside those of the standard library."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

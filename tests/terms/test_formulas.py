@@ -1,7 +1,5 @@
 """Every vector is a published figure or follows from IEEE 802.3 arithmetic."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Whose queue an interrupt is, by the name its driver gave it."""
 
-from __future__ import annotations
-
 from folded import folded
 
 from nettop.terms import irqname

@@ -1,7 +1,5 @@
 """Rows of numbers, packed: what comes back is what went in, as far as its letter keeps it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

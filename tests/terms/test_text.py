@@ -1,7 +1,5 @@
 """Text in cells and numbers with units."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

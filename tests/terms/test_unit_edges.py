@@ -1,7 +1,5 @@
 """Where a number gets another unit, another prefix or another number of decimals."""
 
-from __future__ import annotations
-
 import pytest
 from folded import folded
 

@@ -1,7 +1,5 @@
 """Predictions beside measured rates: what a proof stores, and how right each rule was."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """capture: its own ring, or with `--pid` the running capture of another program."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every plausibility check on both sides of its bound, with its sentence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How long the messages of a helper program are waited for, by a clock of the test's own."""
 
-from __future__ import annotations
-
 import queue
 import random
 import threading

@@ -1,7 +1,5 @@
 """The capturing program and pktgen's: what they ask of the kernel, and what they count."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

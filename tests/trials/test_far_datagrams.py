@@ -1,7 +1,5 @@
 """The programs that send and count datagrams: what they send, count and say."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """The files of a transfer: read again and again, and written without a name."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

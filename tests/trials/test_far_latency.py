@@ -1,7 +1,5 @@
 """The program of `udp-latency`: what it sends, counts and measures, by a clock of the test."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

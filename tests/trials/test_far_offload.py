@@ -1,7 +1,5 @@
 """Zero copy, segments of datagrams and busy polling at the far end, and kernels that refuse."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

@@ -1,7 +1,5 @@
 """The program that runs a command at an end, the protocol, the memory walker."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import io

@@ -1,7 +1,5 @@
 """The sampling program: what it reads of a host, and when."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable

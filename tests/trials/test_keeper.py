@@ -1,7 +1,5 @@
 """The process that reverts the changes of a test whose nettop is killed, stopped or silent."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

@@ -1,7 +1,5 @@
 """How long runs are: short ones follow first runs whose rate did not have to grow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A far end listens on the address of the test only, for the other end with its token."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

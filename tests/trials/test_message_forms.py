@@ -1,7 +1,5 @@
 """Every form of a message of the helper programs, and everything that is none of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

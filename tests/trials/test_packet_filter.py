@@ -3,8 +3,6 @@
 The machine is that of Documentation/networking/filter.rst; a load outside of the packet gives 0.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

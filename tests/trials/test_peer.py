@@ -1,7 +1,5 @@
 """The other end: how commands reach it, and that nothing there outlives nettop."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A far end that lies, floods, keeps silent or hangs: one sentence, exit code 3, nothing left."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

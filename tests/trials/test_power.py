@@ -1,7 +1,5 @@
 """What experiments find and what they miss, on generated samples with a seed. Counts."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

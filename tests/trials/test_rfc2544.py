@@ -1,7 +1,5 @@
 """The search of the highest rate without loss, against paths of known capacity."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Samples of both ends: what is taken, between which seconds, and the progress they make."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The criterion of experiments: how often it errs and how often it finds, counted."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Runs of a study: repeats in turn, settings that harm, and what its figures are drawn from."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What each tool starts at both ends, for how long it waits, and what it makes of the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace

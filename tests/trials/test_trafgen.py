@@ -1,7 +1,5 @@
 """What trafgen is told, and that it leaves interrupts and socket memory as they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

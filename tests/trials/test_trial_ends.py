@@ -1,7 +1,5 @@
 """Both ends of a test: what is stored and said of the limit and of the losses."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """A running trial: a client and a server, their output, its time and its progress."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Trials: what tools print, how both ends' messages fold into a result, and what is judged."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The far end of `bulk`: connections shared among as many threads as there are cores."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Experiments on a lever that is a number: order, settling, cancelling, restoring, verdicts."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import threading

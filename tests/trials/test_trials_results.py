@@ -1,7 +1,5 @@
 """The results command, and tuning's account of what it kept."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

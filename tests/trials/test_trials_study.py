@@ -1,7 +1,5 @@
 """Studies: every file is sound; points are sorted into what a pair allows; reports show both."""
 
-from __future__ import annotations
-
 import re
 import threading
 import tomllib

@@ -1,7 +1,5 @@
 """What other people's tools print, retyped, then mutated: a measurement or one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

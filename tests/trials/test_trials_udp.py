@@ -1,7 +1,5 @@
 """The built-in UDP tools and the capture: histograms, sweeps, knees, losses, filters."""
 
-from __future__ import annotations
-
 import random
 import socket
 import threading

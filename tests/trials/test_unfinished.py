@@ -1,7 +1,5 @@
 """A sweep that was interrupted goes on with the runs that it has."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from pathlib import Path

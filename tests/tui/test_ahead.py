@@ -1,7 +1,5 @@
 """Keys that come faster than the screen handles them: counted, never timed."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Changes at another host by the nettop that is installed there: what runs, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

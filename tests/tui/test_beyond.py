@@ -1,7 +1,5 @@
 """Changes at the other end of the flows (--peer): made, undone and confirmed there by key."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace

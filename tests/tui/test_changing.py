@@ -1,7 +1,5 @@
 """What the screen says of a change: written files, refused commands, the command to type."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is chosen stays chosen: cursors, pages and lists while findings come and go."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

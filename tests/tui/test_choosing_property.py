@@ -5,8 +5,6 @@ at times (frames are left out), answers of threads come late, keys wait in the q
 change the host meanwhile.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

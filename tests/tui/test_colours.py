@@ -1,7 +1,5 @@
 """The colours follow the terminal."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

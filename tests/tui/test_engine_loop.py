@@ -1,7 +1,5 @@
 """The loop behind the screen: when it samples, rests, wakes, records and ends."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import replace

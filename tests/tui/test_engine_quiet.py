@@ -1,7 +1,5 @@
 """How long the loop behind the screen rests while no interface moves data."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

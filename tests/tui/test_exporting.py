@@ -1,7 +1,5 @@
 """What `x` exports: the plan of the row under the cursor, else what is in force."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

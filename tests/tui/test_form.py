@@ -1,7 +1,5 @@
 """The form of pane 6: what it can run, known peers, and the questions before experiments."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The help scrolls where it has no room, and no key does anything below it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A change at a host without nettop: a question to install it; nothing is sent before."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Each key answers: what has no effect says so, and changes nothing for later."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

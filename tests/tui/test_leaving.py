@@ -1,7 +1,5 @@
 """Leaving the screen: it asks once if something would end, and names what stays in force."""
 
-from __future__ import annotations
-
 import argparse
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a run remembers is bounded, however long it lasts, whatever churns. Counted, not timed."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """The mouse: a heading sorts, the wheel scrolls what is under it, a mark opens what it is about."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A note belongs to what is on the screen: it ends with the next step once it has been read."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

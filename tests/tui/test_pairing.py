@@ -1,7 +1,5 @@
 """A recorded pair on the screen: both ends are of the moment that is shown."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The other end on the screen: it never blocks, its last picture stays, its findings name it."""
 
-from __future__ import annotations
-
 import argparse
 import threading
 from collections.abc import Callable, Iterator

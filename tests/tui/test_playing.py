@@ -1,7 +1,5 @@
 """The demo plays changes and a proof; nothing of this machine is read for them or written."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Proofs of fixes at another host: what is asked, where the test runs, and what runs there."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """A screen for reading only: whatever is pressed, clicked or chosen, nothing is done."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

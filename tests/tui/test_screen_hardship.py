@@ -3,8 +3,6 @@
 Counted, never timed.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 from dataclasses import replace

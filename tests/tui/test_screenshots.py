@@ -1,7 +1,5 @@
 """The screenshots of README, and its recorded session, are what the program draws."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Time as a key, beyond the beginning of the screen: the moments of the black box."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial

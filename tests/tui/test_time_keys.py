@@ -1,7 +1,5 @@
 """Time as a key: back and forth on every pane, without a write to the host."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests and experiments that the screen starts: what runs, is noted, and is shown meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

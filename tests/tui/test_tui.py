@@ -1,7 +1,5 @@
 """The application: keys, mouse, palette, view and configuration. Counted, never timed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import pathlib

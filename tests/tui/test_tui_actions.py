@@ -1,7 +1,5 @@
 """Actions: what they refuse, what they say, what they read back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

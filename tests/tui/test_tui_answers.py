@@ -1,7 +1,5 @@
 """Short answers of the screen, and what it starts with."""
 
-from __future__ import annotations
-
 import argparse
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The board: only changed rows are drawn, in every theme."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

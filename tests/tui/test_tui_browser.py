@@ -1,7 +1,5 @@
 """The driver of a screen in a browser: keys and mouse are all it takes; it ends with its pipe."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib

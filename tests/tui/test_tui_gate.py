@@ -1,7 +1,5 @@
 """The gate: a frame is written when the terminal has taken the last one."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import subprocess

@@ -1,8 +1,6 @@
 """Textual's private names: this version has them, one module uses them, and without them nettop
 still draws, takes keys and ends."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Without Textual's private names nettop still draws, takes keys and ends."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The journal on the screen: read again after a line of another nettop, whole before a plan."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

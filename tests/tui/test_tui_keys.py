@@ -1,7 +1,5 @@
 """Keys: what each does on each pane, and that none is bound twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`--host "ssh web1"` where ssh asks for a password: before the screen, and never on it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """The screen in a real pseudo-terminal: what it leaves behind however it ends."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

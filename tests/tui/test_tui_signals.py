@@ -1,7 +1,5 @@
 """The screen stopped, continued, resized, interrupted and left by its terminal, in a pty."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Key r: what is recorded from the screen is as whole as what `nettop record` writes."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is typed, byte by byte: nothing ends the input, and the next `q` is a `q`."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

@@ -1,7 +1,5 @@
 """`u` undoes what was made for a finding; what waits for its confirmation is not changed again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

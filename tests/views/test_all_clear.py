@@ -1,7 +1,5 @@
 """No false all-clear: each table, and each pair of tables, removed from a sound host."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Values of sysctls that a rule condemns: what is said before they are set."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

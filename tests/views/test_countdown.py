@@ -1,7 +1,5 @@
 """The countdown of a change runs on while no picture comes."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from types import SimpleNamespace

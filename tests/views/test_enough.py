@@ -1,7 +1,5 @@
 """Too little read is no sign of health: advise, watch and the panes say so; exit code 3."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What `advise --json` has of the host itself, so that `nettop fleet` can compare hosts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The moments of a run: packed, bounded, and the same when they are opened again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

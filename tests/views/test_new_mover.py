@@ -3,8 +3,6 @@
 The clock and the CPU time of readings are those of the test.
 """
 
-from __future__ import annotations
-
 import struct
 
 import pytest

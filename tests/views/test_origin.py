@@ -1,7 +1,5 @@
 """What a scene shows if it is not this host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

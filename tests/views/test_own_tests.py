@@ -1,7 +1,5 @@
 """What nettop's own tests do makes no findings; what a change did is told."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Which moments of the history are given: all, or those of the last seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which interface is shown, and which row, finding and steps a scene has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When the screen counts drops and failed calls, and what it shows between two counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

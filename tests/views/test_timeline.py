@@ -1,7 +1,5 @@
 """Samples by equal steps of time, and the events on their axis."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The limit that the screen names, and the stages of its direction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Both ends of a flow on one host, interfaces that take their largest flow's limit, UDP sockets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a thread could carry: costs of recorded threads, at rates that a pacing limit set."""
 
-from __future__ import annotations
-
 import pytest
 from limit_frames import flow, limits, moment
 

@@ -1,7 +1,5 @@
 """A small receive window on a short path, which its reader empties each time that it runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 `pytest tests/facts/limits/test_cpu_tables.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Stages between the socket and the wire: byte queue limits, kernel threads that carry packets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

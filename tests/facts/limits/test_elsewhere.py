@@ -1,7 +1,5 @@
 """Flows of other network namespaces: named, joined with their process, never mixed up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What feeds a sender and drains a receiver: one table a stage, and who is named."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

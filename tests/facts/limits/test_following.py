@@ -1,7 +1,5 @@
 """What would limit next: told where it is known, and only there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A connection of which one direction is closed, and that moves bytes in the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

@@ -1,7 +1,5 @@
 """Requests in two parts, seen by the server: the second waits for a delayed acknowledgement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

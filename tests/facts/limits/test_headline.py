@@ -1,7 +1,5 @@
 """The limit in a log: one entry per change of the verdict, none for figures or for turns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A conversation whose few bytes wait for an acknowledgement many times longer than the path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -5,8 +5,6 @@ to each other give another verdict, or another kind of reading on the ladder, bo
 what differs. `pytest tests/facts/limits/test_limit_boundaries.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

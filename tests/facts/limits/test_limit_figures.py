@@ -5,8 +5,6 @@ stage: those of its reason, utilisation, capacity, reach and what is held before
 `pytest tests/facts/limits/test_limit_figures.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """A receiver whose cgroup has no memory for its sockets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

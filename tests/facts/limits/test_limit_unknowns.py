@@ -7,8 +7,6 @@ is said instead.
 `pytest tests/facts/limits/test_limit_unknowns.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path

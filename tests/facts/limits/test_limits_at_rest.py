@@ -1,7 +1,5 @@
 """On a quiet host, verdicts on interfaces at rest are repeated until the sockets are read again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Subflows of MPTCP: what limits them is often in the socket of the connection."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flow_tables import socket

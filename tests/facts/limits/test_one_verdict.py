@@ -3,8 +3,6 @@
 Those of the recorded plays are looked at while they are judged: tests/live/test_recordings.py.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

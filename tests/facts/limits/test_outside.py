@@ -1,7 +1,5 @@
 """A shaper at this host's end of a veth pair limits what a pod receives."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a pod sends is limited by a queue or policer of the host: by its veth end, ifb or uplink."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

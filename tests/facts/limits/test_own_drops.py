@@ -1,7 +1,5 @@
 """Segments that a queue of this host drops are not lost on the path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A paced socket that sends less than its rate although data waits and both windows have room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A reader at the other end that is behind, told by the window that its host offers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A send buffer that a piece fills, and one that the program made small."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

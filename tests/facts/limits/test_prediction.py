@@ -1,7 +1,5 @@
 """The rate after a fix: the ladder without the stage that it relieves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """A queue that this end does not see: packets wait below TCP, and no window is full."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What arrives at an interface and is shaped by an ifb to which it is redirected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Segments that this host itself drops: nothing is in flight, and the peer's window is open."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

@@ -1,7 +1,5 @@
 """A program that passes data on, and waits for its other connection."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flow_tables import Tables, socket

@@ -1,7 +1,5 @@
 """Programs of several threads or files: who waits for whom, and what is told of the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The queues below the interface of a flow: of a VLAN, bridge, bond or tunnel."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

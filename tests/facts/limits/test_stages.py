@@ -1,7 +1,5 @@
 """Each stage of a flow, made by figures: what limits, how full it is, what it could carry."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A verdict does not flap: at most one change a minute while the host stays as it is."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Minutes of a flow whose figures vary at random around the thresholds of several stages."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The core that takes the packets of an interface, where no interrupt of its queues tells it."""
 
-from __future__ import annotations
-
 import pytest
 from flow_tables import Tables
 from limit_frames import AWAY, RECEIVES, flow, limits, moment

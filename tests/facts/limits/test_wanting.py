@@ -1,7 +1,5 @@
 """Which way a flow wants to move data, for every kind of what it moves and holds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any

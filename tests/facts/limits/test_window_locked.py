@@ -1,7 +1,5 @@
 """A congestion window that a route holds small is the limit, and not the path that BBR measures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

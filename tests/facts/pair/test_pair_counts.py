@@ -1,7 +1,5 @@
 """Packets that one host lost, by stage: which counters are added, and which are parts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

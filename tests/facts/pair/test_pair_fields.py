@@ -1,7 +1,5 @@
 """Each field of a pair and of its ends is that of its own measurement, and None without it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any

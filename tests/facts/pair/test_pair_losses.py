@@ -1,7 +1,5 @@
 """Where segments are lost: the count of a made loss lies in the bound, at the right place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Flows that two hosts see: joined by addresses and ports, never by chance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -3,8 +3,6 @@
 `pytest tests/facts/pair/test_pair_tables.py --update` writes it anew.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

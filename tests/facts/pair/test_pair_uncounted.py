@@ -1,7 +1,5 @@
 """Why losses of a joined flow are not counted, and joined flows that end, are each said."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 from typing import Any

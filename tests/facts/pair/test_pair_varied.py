@@ -5,8 +5,6 @@ each table the unknown, the numbers, the switches or the words are others, as in
 `pytest tests/facts/pair/test_pair_varied.py --update` writes the expected output anew.
 """
 
-from __future__ import annotations
-
 import textwrap
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The limit of a flow from those of its ends."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st

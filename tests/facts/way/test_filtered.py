@@ -1,7 +1,5 @@
 """Which rules of the packet filter may have dropped packets that were seen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

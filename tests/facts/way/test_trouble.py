@@ -1,7 +1,5 @@
 """Which destinations are in trouble, what the kernel is asked about them, and the facts."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers that leave by another interface than that on which the packets arrive."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What arrives in vain: listeners of another family, address or interface, and discovery."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

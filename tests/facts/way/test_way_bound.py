@@ -1,7 +1,5 @@
 """The way of a socket that is bound to an interface (SO_BINDTODEVICE)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Frames that a bridge of this host forwards: the ports decide, not the routes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A damaged answer of a host gives another way or a table that is missing, never an exception."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from contextlib import suppress

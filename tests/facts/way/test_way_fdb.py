@@ -1,7 +1,5 @@
 """Forwarding entries: by which port of a bridge, or to which end of a VXLAN, the frames leave."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

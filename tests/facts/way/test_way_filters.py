@@ -1,7 +1,5 @@
 """The packet filter and IPsec on the way: each expression, verdict and policy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The way of packets that arrive: local delivery and forwarding, on tables that are made up."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

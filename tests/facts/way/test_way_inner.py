@@ -1,7 +1,5 @@
 """What comes from other namespaces through this one: unanswered connections, and policies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

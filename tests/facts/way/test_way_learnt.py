@@ -1,7 +1,5 @@
 """What no table of this namespace has: what the kernel learnt, and what rides on an interface."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The way of packets that this host sends: each step on tables that are made up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace

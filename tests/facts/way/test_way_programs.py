@@ -1,7 +1,5 @@
 """Routes with BPF programs on the way."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from way_tables import SOUND, frame, route, went

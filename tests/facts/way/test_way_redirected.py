@@ -1,7 +1,5 @@
 """Filters of tc that redirect what arrives to another interface."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Causes that a stranger staged: a tunnel without target, a stopped reader, IPv6 without router."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a rule looks up in sets and maps, intervals, and queues to programs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from folded import folded

@@ -1,7 +1,5 @@
 """Addresses for which others ask again and again: the way of their packets is walked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

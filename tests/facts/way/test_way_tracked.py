@@ -1,7 +1,5 @@
 """Entries of connection tracking: a client beside the server, and an older translation."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A rule that replaces the destination: the way goes on to the new one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from way_tables import FAR, NEAR, SOUND, frame, listener, switches, went

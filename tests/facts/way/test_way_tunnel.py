@@ -1,7 +1,5 @@
 """What carries a tunnel: its own address, and the way of its packets to the other end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A gateway that answers nobody, while another way to the same place stands unused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Packets that the kernel drops: one of each kind is walked, and its way names the cause."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -8,8 +8,6 @@ kernel (ethtool, ip) shows the old value again, and whether the same session car
 Prints a line a run and the score; ends with 1 when one was too late.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -9,8 +9,6 @@ ethtool, ip and cat. Prints every file written and a line a chapter; ends with 1
 wrong. The peer's end is gone afterwards.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -11,8 +11,6 @@ writes docs/records/limits-guest.md of them. Nothing here depends on CPUs: those
 emulated. Exit code 1 when a look is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import compileall
 import os

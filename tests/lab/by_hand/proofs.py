@@ -12,8 +12,6 @@ killed     the ring's proof killed with SIGKILL after the first change: the ring
 Prints what nettop prints, and a line of score; ends with 1 when a verdict is another.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -6,8 +6,6 @@ sshd listens here, on the e1000e; the user comes from the peer's namespace over 
 kernel shows is asked of ethtool. Prints a line a chapter; ends with 1 when one went wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,8 +9,6 @@ saved in FOLDER. With `--stop` the proof is stopped while it runs, and must leav
 program ends, also by a signal, a process of its own removes the namespaces and what runs in them.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """Settings of real drivers that are changed and taken back: setting, value, how it is seen, NIC."""
 
-from __future__ import annotations
-
 from lab.inside.kernel import INTEL, VMWARE, affinity, autoneg, merges, mtu, ring, usecs
 
 CHANGES = [

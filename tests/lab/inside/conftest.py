@@ -5,8 +5,6 @@ Python is fifteen times slower here, so commands run in-process and a test check
 `pytest.mark.full` is left out but in `make lab-full`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """What the guest's kernel says, asked with the system's own tools and never with nettop."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -1,7 +1,5 @@
 """The hosts of this topology under real traffic; what came out goes to the scoreboard."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

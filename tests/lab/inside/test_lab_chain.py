@@ -1,7 +1,5 @@
 """Unconfirmed changes of ring and MTU on a real driver, e1000e, against the model."""
 
-from __future__ import annotations
-
 import pytest
 from faults.chain_model import Play
 from lab.inside.kernel import INTEL, mtu, ring

@@ -1,7 +1,5 @@
 """Why the kernel drops packets, on a distribution's kernel: told apart, exact, gone afterwards."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

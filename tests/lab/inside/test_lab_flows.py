@@ -1,7 +1,5 @@
 """Flow → queue → interrupt → core, against what the kernel tells of each socket and queue."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,7 +1,5 @@
 """A change that cuts the link under a live session comes back when nettop is killed at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """The real irqbalance: named before an interrupt is moved, told to leave it alone, told again."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

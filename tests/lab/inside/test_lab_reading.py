@@ -1,7 +1,5 @@
 """Facts of real drivers against ethtool, ip, ss, lscpu and the kernel's files."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

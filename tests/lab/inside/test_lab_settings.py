@@ -1,7 +1,5 @@
 """A setting of a real driver: changed, seen in the kernel, taken back, and all is as it was."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 import time

@@ -1,7 +1,5 @@
 """What differs from host to host: one core, no NUMA files, 64 cores, a bond with a VLAN on top."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -4,8 +4,6 @@ Each case says where its cause is for the writer's side: `here` the writer's hos
 reader's, `between` the network. Seen from the reader's host here and there change places.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

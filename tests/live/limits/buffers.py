@@ -1,7 +1,5 @@
 """Staged limits of buffers and windows of both ends, most of them over a slow link."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from live.limits.case import Case

@@ -5,8 +5,6 @@ congestion window and the path that makes it small, two limits close together. `
 that are right only while nothing else needs the CPUs of this machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,7 +1,5 @@
 """Commands that several limits share: shapers, interfaces over the pair, options of sockets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -6,8 +6,6 @@ batches: the thread is about two thirds full, then full. Both programs run befor
 (SCHED_FIFO), which would take time from the thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final

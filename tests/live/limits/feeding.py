@@ -6,8 +6,6 @@ written, `{send}` and `{receive}` the programs below, `{slow}` runs a command in
 cgroup, `{small}` in one with little memory.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass

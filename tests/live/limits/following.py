@@ -1,7 +1,5 @@
 """Staged limits whose next limit is known by construction: lifting the first one measures it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Looks at a network namespace by a process that has imported nettop already."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

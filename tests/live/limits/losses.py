@@ -4,8 +4,6 @@
 segment in each packet, so that packets are segments.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

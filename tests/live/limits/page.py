@@ -6,8 +6,6 @@ The page is docs/records/limits.md; cases that are not played keep their row. Ex
 look is wrong. As root, on a machine with little else to do.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """Staged limits of the way: loss, order, policers, and queues of a router."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from live.limits.case import FAR, PATH, Case

@@ -1,7 +1,5 @@
 """Staged limits of programs that pace, pause or answer: writers, readers, datagrams."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from live.limits.case import FAR, Case

@@ -6,8 +6,6 @@ is `tls`, `sendfile`, `splice` or `proxy`; with `proxy` the data comes from, or 
 process by a Unix socket, and that process sleeps. SIGUSR1 removes what slows a writer or reader.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 WRITE: Final = r"""

@@ -1,7 +1,5 @@
 """Staged limits of queues and shapers: tbf, classes, ifb, over and under other interfaces."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from live.limits.case import FAR, PATH, Case

@@ -1,7 +1,5 @@
 """Imported by the process that forks each look: what a look imports late is imported once."""
 
-from __future__ import annotations
-
 from nettop.facts.joined import Joiner, needs
 from nettop.facts.limits.stages import families
 from nettop.host.source import Live

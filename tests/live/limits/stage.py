@@ -1,7 +1,5 @@
 """Limits made on purpose between two network namespaces; each is known by construction."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

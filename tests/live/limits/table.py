@@ -1,7 +1,5 @@
 """The table of staged limits between two namespaces, and those that are played unasked."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from live.limits.buffers import BUFFERS

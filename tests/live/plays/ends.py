@@ -1,7 +1,5 @@
 """Limits of a flow whose both ends are read: the host and the stage that `why --peer` names."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

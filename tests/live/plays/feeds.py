@@ -1,7 +1,5 @@
 """What feeds or drains a flow: the stage that `why` names, and the program that waits there."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from pathlib import Path

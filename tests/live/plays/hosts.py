@@ -1,7 +1,5 @@
 """Hosts that are mis-tuned, and sound ones: what `advise` finds first (cases/*.toml)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

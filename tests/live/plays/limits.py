@@ -4,8 +4,6 @@ Where the case says how its limit is lifted, the flow is recorded once more with
 then in the interval that was predicted.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial

@@ -6,8 +6,6 @@ least and at most between the first and the last reading. The backlogs of the CP
 namespaces of the machine: only while they dropped packets may a backlog be a place as well.
 """
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

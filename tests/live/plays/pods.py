@@ -1,7 +1,5 @@
 """Flows of other network namespaces, seen from the host: shapers at its end and inside."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

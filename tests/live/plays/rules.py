@@ -1,7 +1,5 @@
 """Rules across ends: the finding is of the host where its fix belongs (`advise --peer`)."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

@@ -16,8 +16,6 @@ streams PORT PER_S           send PER_S bytes a second, or two or three times th
 publishes PORT NUMBER        write each message to NUMBER subscribers in turn, and wait for each
 """
 
-from __future__ import annotations
-
 import contextlib
 import selectors
 import socket

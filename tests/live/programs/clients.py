@@ -29,8 +29,6 @@ talks NUMBER               that many connections, of which one says something no
 Those that count print each second how many attempts succeeded, failed, and how long the last took.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket

@@ -30,8 +30,6 @@ lookups ADDRESS PER_S         a socket and a datagram to port 53 for each name
 resolves FIRST SECOND         ask the first name server, after a second without answer the second
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import socket

@@ -15,8 +15,6 @@ signed PORT ADDRESS          listen with a TCP MD5 key for one neighbour (RFC 23
 greets PORT                  TCP_DEFER_ACCEPT where the server speaks first
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

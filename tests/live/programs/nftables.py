@@ -12,8 +12,6 @@ masquerade       what is forwarded has the address of the interface by which it 
 translate FIRST LAST   so, TCP only and to these ports
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

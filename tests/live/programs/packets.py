@@ -14,8 +14,6 @@ xdp-driver IF NUMBER   XDP in the driver drops one packet of NUMBER; it ends wit
 xdp-generic IF NUMBER  so in generic mode; it stays until the interface goes
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import hashlib

@@ -7,8 +7,6 @@ pod NAME ADDRESS GATEWAY COMMAND…  run in a network namespace of its own, behi
 flaps IF UP DOWN             a link that is up and down, so many seconds each
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -7,8 +7,6 @@ halting ON OFF COMMAND…    a command that is stopped for OFF seconds after eac
 busy CPU                   a loop on one CPU
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 It runs as a plain script, also in a network namespace and in the lab's virtual machine.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Mapping

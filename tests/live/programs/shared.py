@@ -1,7 +1,5 @@
 """What several programs of plays need: their table, sockets, a pace, threads."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

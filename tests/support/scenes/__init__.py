@@ -1,7 +1,5 @@
 """Synthetic scenes: hosts in various states, for tests of panes and for screenshots."""
 
-from __future__ import annotations
-
 from .big import big
 from .found import FAR, FEATURES, PAUSE, RING, SACK, SILENT, STEPS, WALL, Cited, Found, Seen, core
 from .lossy import lossy

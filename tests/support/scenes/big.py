@@ -1,7 +1,5 @@
 """Two packages of many cores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What limits the synthetic hosts: verdicts as `facts.limits` gives them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from nettop.facts.limits import Limit, Reading

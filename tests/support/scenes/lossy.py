@@ -1,8 +1,6 @@
 # ruff: noqa: E501
 """A host whose receive ring overflows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The flows and processes of the lossy host."""
 
-from __future__ import annotations
-
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.process import Process
 

@@ -1,7 +1,5 @@
 """Healthy, almost unreadable and hostile hosts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,8 +1,6 @@
 # ruff: noqa: E501, PLW2901
 """The lossy host after ten minutes: history, journal, results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
