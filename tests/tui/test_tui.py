@@ -332,9 +332,11 @@ def test_configured_columns_reach_the_view(
     assert starter.initial_view(configured().values).columns == {"flows": ("limit", "peer")}
 
 
-def test_the_keys_need_no_textual() -> None:
+def test_the_keys_need_no_textual_and_the_stored_results_no_experiment() -> None:
     code = "import sys, nettop.tui.keys, nettop.tui.engine, nettop.tui.actions, nettop.panes.page;"
-    code += "print([m for m in ('textual', 'rich', 'asyncio') if m in sys.modules])"
+    code += "from nettop.views import kept; kept.stored();"
+    code += "late = 'textual', 'rich', 'asyncio', 'hashlib', 'nettop.trials.experiment';"
+    code += "print([m for m in late if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

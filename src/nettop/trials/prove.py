@@ -27,9 +27,9 @@ from .calibration import beside, forecast
 from .experiment import Metric, Sample
 from .lever import Proved, Switch
 from .result import Document, Options, Progress, TrialResult, given
-from .results import Unfinished
 from .run import Watch, nobody
 from .statistics import QUICK, USUAL, ExperimentPlan, settles
+from .unfinished import Unfinished
 
 Wanted = Sequence[tuple[str, str]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -202,12 +203,17 @@ COLOURFUL: Final = ("alacritty", "contour", "direct", "foot", "ghostty", "kitty"
 def environment() -> None:
     """Set the variables that Textual reads on import: no animations, fewer frames over SSH.
 
-    And all colours, of a terminal that is known to draw them.
+    And all colours, of a terminal that is known to draw them. Textual's asyncio does without
+    OpenSSL, which takes 4 MB: nothing on the screen has TLS.
     """
     if any(name in os.environ.get("TERM", "") for name in COLOURFUL):
         os.environ.setdefault("COLORTERM", "truecolor")
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "15" if "SSH_CONNECTION" in os.environ else "30")
+    if not sys.modules.keys() & {"asyncio", "ssl"}:
+        sys.modules["ssl"] = None  # type: ignore[assignment]  # an import of it fails
+        importlib.import_module("asyncio")
+        del sys.modules["ssl"]
 
 
 def theme(configured: str) -> str:
