@@ -129,6 +129,14 @@ def test_the_functions_of_the_kernel_itself_are_read_once(
     symbols.kernel.cache_clear()
 
 
+def test_many_functions_are_found_by_address() -> None:
+    """More than are packed together, and the first and last of each packet."""
+    lines = [b"ffffffff81%06x t name_%d\n" % (place * 16, place) for place in range(1000)]
+    known = symbols.Functions.of(lines)
+    found = [known.name(0xFFFFFFFF81000000 + place * 16 + 15) for place in range(1000)]
+    assert found == [f"name_{place}" for place in range(1000)]
+
+
 def kernel(*, cut: int = 0) -> bytes:
     """A kernel's types: `outer` has a number and, behind a typedef and unnamed, `inner`."""
     texts = bytearray(b"\0")

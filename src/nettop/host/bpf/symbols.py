@@ -1,7 +1,8 @@
 """Names of places in the kernel's code, from /proc/kallsyms.
 
 To list the file takes 50 ms or more. The kernel's own functions stay where they are while it runs:
-their names are read once and kept (4 MB). Those of modules and of BPF programs come and go.
+their names are read once and kept (2 MB), in the order of their addresses (scripts/kallsyms.c,
+sort_symbols). Those of modules and of BPF programs come and go.
 """
 
 from __future__ import annotations
@@ -9,41 +10,37 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice, takewhile
-from operator import gt
+from operator import itemgetter
 from typing import Final, NamedTuple
+from zlib import compress, decompress
 
 _FILE: Final = "/proc/kallsyms"
 _HIDDEN: Final = b"0" * 16  # kptr_restrict
 _CODE: Final = b"tTwW"  # the types of functions
+_BLOCK: Final = 256  # names packed together: 6 KB, of which a third is kept
 _MODULE: Final = b"\t["  # before its name; also of BPF programs
 
 
 class Functions(NamedTuple):
-    """Functions by address: the name of each begins at a place in `names` and ends with a line."""
+    """Functions by address; their names in that order, packed, `_BLOCK` of them together."""
 
     begins: Sequence[int]
-    places: Sequence[int]
-    names: bytes
+    names: Sequence[bytes]
 
     @classmethod
     def of(cls, lines: Iterable[bytes]) -> Functions:
-        """Of lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, of which none is kept.
+        """Of lines `ADDRESS TYPE NAME [MODULE]` of 16 hex digits each, by address; none is kept.
 
         Of several names of one address it is the last one in the order of the lines.
         """
-        begins, places, names = array("Q"), array("I"), bytearray()
-        for line in lines:
-            begins.append(int(line[:16], 16))
-            places.append(len(names))
-            names += line[19:]
-        if any(map(gt, begins, islice(begins, 1, None))):  # modules are; the kernel itself is not
-            order = sorted(range(len(begins)), key=begins.__getitem__)
-            begins, places = (
-                array(one.typecode, map(one.__getitem__, order)) for one in (begins, places)
-            )
-        return cls(begins, places, bytes(names))
+        begins, names = array("Q"), list[bytes]()
+        every = iter(lines)
+        while block := list(islice(every, _BLOCK)):
+            begins.extend(int(line[:16], 16) for line in block)
+            names.append(compress(b"".join(line[19:] for line in block), 1))
+        return cls(begins, names)
 
     def name(self, address: int) -> str:
         """The function that has the address, without its module; empty before the first one.
@@ -53,9 +50,14 @@ class Functions(NamedTuple):
         at = bisect_right(self.begins, address) - 1
         if at < 0:
             return ""
-        begin = self.places[at]
-        words = self.names[begin : self.names.index(b"\n", begin)].split()
+        block, place = divmod(at, _BLOCK)
+        words = _lines(self.names[block])[place].split()
         return words[0].decode().split(".", 1)[0]
+
+
+@lru_cache(maxsize=1)
+def _lines(packed: bytes) -> list[bytes]:
+    return decompress(packed).splitlines()
 
 
 class Symbols:
@@ -87,9 +89,9 @@ class Symbols:
         if not own.begins:  # hidden, which root may change
             kernel.cache_clear()
         inside = {one for one in new if own.begins and own.begins[0] <= one < own.begins[-1]}
-        self._names |= {one: own.name(one) for one in inside}
+        self._names |= {one: own.name(one) for one in sorted(inside)}
         if left := new - inside:
-            others = Functions.of(_code(_others()))
+            others = Functions.of(sorted(_code(_others()), key=itemgetter(slice(16))))
             self._names |= {one: others.name(one) for one in left}
 
 
