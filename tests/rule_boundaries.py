@@ -314,7 +314,7 @@ def mutants(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
         if type(node.ops[0]) in swap:
             before = ast.unparse(node)
             node.ops[0] = swap[type(node.ops[0])]
-            when = Expression(ast.unparse(tree), rule.over, tree, rule.when.type)
+            when = Expression(ast.unparse(tree), rule.over, rule.when.type)
             yield "> or >=", before, replace(rule, when=when)
 
 

@@ -36,13 +36,15 @@ class Mutant:
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Every condition dropped and negated; every exception, `hold` and `profiles` dropped."""
-    for leaf, neutral in leaves(rule.when.tree):
+    tree = rule.when.tree
+    for leaf, neutral in leaves(tree):
         text = ast.unparse(leaf)
         whole = neutral is None  # the only condition: without it there is no rule to drop from
         if not whole:
-            mutant = _changed(rule, leaf, ast.Constant(neutral))
+            mutant = _changed(rule, _with(tree, leaf, ast.Constant(neutral)))
             yield Mutant(mutant, f"without `{text}`")
-        yield Mutant(_changed(rule, leaf, ast.UnaryOp(ast.Not(), leaf)), f"with not `{text}`")
+        negated = _with(tree, leaf, ast.UnaryOp(ast.Not(), leaf))
+        yield Mutant(_changed(rule, negated), f"with not `{text}`")
     for index, exempt in enumerate(rule.unless):
         rest = rule.unless[:index] + rule.unless[index + 1 :]
         yield Mutant(replace(rule, unless=rest), f"without unless `{exempt.when.text}`")
@@ -58,7 +60,7 @@ def _of_fixes(rule: Rule) -> Iterator[Mutant]:
     for index, fix in enumerate(rule.words.fixes):
         if fix.when is None:
             continue
-        negated = replace(fix.when, tree=ast.UnaryOp(ast.Not(), fix.when.tree))
+        negated = replace(fix.when, text=f"not ({fix.when.text})")
         for change, condition in (("without if", None), ("with if not", negated)):
             fixes = list(rule.words.fixes)
             fixes[index] = replace(fix, when=condition)
@@ -83,11 +85,8 @@ def leaves(tree: ast.expr, neutral: bool | None = None) -> Iterator[tuple[ast.ex
         yield tree, neutral
 
 
-def _changed(rule: Rule, old: ast.expr, new: ast.expr) -> Rule:
-    """The rule with another condition in place of this one; the others are the same objects."""
-    swapped = _with(rule.when.tree, old, new)
-    text = ast.unparse(swapped)
-    return replace(rule, when=Expression(text, rule.over, swapped, rule.when.type))
+def _changed(rule: Rule, when: ast.expr) -> Rule:
+    return replace(rule, when=Expression(ast.unparse(when), rule.over, rule.when.type))
 
 
 def _with(tree: ast.expr, old: ast.expr, new: ast.expr) -> ast.expr:

@@ -13,6 +13,10 @@ from churning import LASTS, Churning
 from scenes import lossy
 
 from nettop import panes
+from nettop.advice.language import expression
+from nettop.advice.rules import file
+from nettop.advice.rules.load import load
+from nettop.config import rule_folders
 from nettop.facts import Facts
 from nettop.panes import page
 from nettop.tui.engine import Engine
@@ -146,6 +150,20 @@ def test_a_moment_of_the_past_takes_little() -> None:
     tracemalloc.stop()
     assert len(kept.fine) == 250
     assert size / 200 < 1200  # bytes; objects for each figure took 4500
+
+
+def test_the_rules_take_little() -> None:
+    """What is parsed of a file is not kept, nor the trees of conditions: they took 20 KB a rule."""
+    load(rule_folders())  # and what it imports
+    file._built.cache_clear()
+    expression._parse.cache_clear()
+    gc.collect()
+    tracemalloc.start()
+    rules = load(rule_folders())
+    gc.collect()
+    size, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / len(rules) < 8000  # bytes
 
 
 def test_the_past_is_bounded() -> None:

@@ -74,9 +74,8 @@ def whole(rule: Rule) -> Expression:
 def _joined(when: Expression, exempt: tuple[Expression, ...]) -> Expression:
     if not exempt:
         return when
-    parts = [when.tree, *(ast.UnaryOp(ast.Not(), one.tree) for one in exempt)]
     text = " and not ".join(f"({one.text})" for one in (when, *exempt))
-    return Expression(text, when.over, ast.BoolOp(ast.And(), parts), SWITCH)
+    return Expression(text, when.over, SWITCH)
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ from ...facts import Facts
 from ...facts.kinds import kinds
 from ...facts.kinds.host import HostFact
 from ...terms.dataclass import dataclass
-from ..language.expression import Expression
+from ..language.expression import Expression, parsed
 from ..language.moment import Moment
 from ..language.native import ERRORS, Writer, compiled
 from ..language.syntax import Limit, NoCode
@@ -64,7 +64,7 @@ def _code(over: str, parts: Iterable[_Part]) -> str:
     for place, (condition, limits, profiles) in enumerate(parts):
         writer.limits = dict(limits)
         try:
-            test = writer.condition(condition.tree, True)
+            test = writer.condition(parsed(condition.text), True)
         except NoCode:
             test = f"walk({place}, row)"
         if profiles is not None:

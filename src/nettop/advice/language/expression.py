@@ -30,12 +30,16 @@ _SUMS: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression over one kind of fact: its text, syntax tree and type."""
+    """A checked expression over one kind of fact: its text and type."""
 
     text: str
     over: str
-    tree: ast.expr
     type: str
+
+    @property
+    def tree(self) -> ast.expr:
+        """Its syntax tree, always the same: what was worked out of a part of it is kept."""
+        return _kept(self.text)
 
     def calls(self, name: str) -> Iterator[ast.Call]:
         """The calls of one function in the expression."""
@@ -73,7 +77,7 @@ def _parse(
     if len(text) > LONGEST:
         raise ExpressionError(f"longer than {LONGEST} characters")
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "not readable"
         raise ExpressionError(f"{text!r}: {reason}") from None
@@ -83,7 +87,15 @@ def _parse(
         kind = Checker(over, dict(limits), also, to=to).type_of(tree)
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
-    return Expression(text, over, tree, kind)
+    return Expression(text, over, kind)
+
+
+def parsed(text: str) -> ast.expr:
+    """A new syntax tree, for what is done once: to keep those of all rules takes 3 MB."""
+    return ast.parse(text, mode="eval").body
+
+
+_kept = cache(parsed)
 
 
 def _too_deep(tree: ast.expr) -> bool:

@@ -39,7 +39,7 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
     """The operands of the outermost `and`; the expression itself where there is none."""
     tree = expression.tree
     sides = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
-    return tuple(Expression(ast.unparse(one), expression.over, one, SWITCH) for one in sides)
+    return tuple(Expression(ast.unparse(one), expression.over, SWITCH) for one in sides)
 
 
 def in_words(expression: Expression, limits: Limits) -> str:
