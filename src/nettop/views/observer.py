@@ -340,12 +340,15 @@ def watch(
 def _slow(observer: Observer, interval: float) -> dict[str, float]:
     """The tables of this machine whose first reading took too long to repeat in each sample.
 
-    They are read again after `LONGEST` seconds, and in the last one: rates need two readings.
+    They are read again after `LONGEST` seconds, and in the last one: rates need two readings. The
+    first reading of what the kernel counts begins it, and says nothing of those to come.
     """
     if not observer.source.live:
         return {}
     spent = observer.sampler.spent
-    return {name: LONGEST for name, cost in spent.items() if cost > SLOW * interval}
+    begun = collect.counted()
+    slow = (name for name, cost in spent.items() if cost > SLOW * interval)
+    return {name: LONGEST for name in slow if name not in begun}
 
 
 def _earlier(rule: str) -> Calibration | None:
