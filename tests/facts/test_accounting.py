@@ -191,6 +191,15 @@ def test_what_was_counted_before_the_look_is_no_part_of_it() -> None:
     )
 
 
+@pytest.mark.parametrize(("fails", "explained"), [(90, 90), (20, 0), (0, 0)])
+def test_fragments_of_no_interface_explain_a_counter_that_has_as_many(
+    fails: int, explained: int
+) -> None:
+    lost = told("FRAG_TOO_FAR", 100, protocol="", where="unknown", place="inet_frag_rbtree_purge")
+    one = look(lost, reasm_fails=fails)
+    assert (one.explained, one.alone) == (explained, ())
+
+
 def test_a_drop_without_a_reason_has_its_place() -> None:
     one = look(told("NOT_SPECIFIED", 300, place="ip_error"))
     assert sentence(one) == "lost in 5 s: 300 packets by the kernel's reasons alone (ip_error)"

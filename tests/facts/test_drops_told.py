@@ -215,6 +215,26 @@ def test_another_host_has_the_mac_of_a_vxlan_that_sends_nothing(sent: int, *, na
         assert one.means == "Another host behind 10.0.0.2 has the MAC 02:00:00:00:00:07 of vx0"
 
 
+@pytest.mark.parametrize(("where", "fails", "found"), [
+    ("unknown", 30.0, 1), ("unknown", 2.0, 0), ("unknown", None, 0), ("elsewhere", 30.0, 0),
+])  # fmt: skip
+def test_fragments_of_no_interface_are_those_that_a_counter_of_this_host_has(
+    where: str, fails: float | None, found: int
+) -> None:
+    now = drop_reasons.Row("FRAG_TOO_FAR", "inet_frag_rbtree_purge", where, "", "", "", 40, WIDTH)
+    moved = list(entries([now], entries([replace(now, packets=0)], (), 0.0), 1.0))
+    host = SimpleNamespace(few_ports=None, udp_in=None, ip_in=None, reasm_fails=fails)
+    facts: Any = SimpleNamespace(nics=(), host=host)
+    told_of = build(Frame(9.0, 9.0, {"drop_reasons": moved}, {}, {}), facts)
+    assert len(told_of) == found
+    for one in told_of:
+        assert (one.exact, one.rule, one.raises) == (True, "", ("reasm_fails",))
+        assert one.means == (
+            "Fragments are given up: more than net.ipv4.ipfrag_max_dist other packets came between "
+            "them"
+        )
+
+
 def test_the_program_of_xdp_is_named_where_it_drops() -> None:
     row = seen("NOT_SPECIFIED", "do_xdp_generic", by="guard@xdp/57")
     assert told(row).means == "XDP program guard (57) of a0 drops packets"

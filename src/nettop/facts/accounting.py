@@ -47,6 +47,7 @@ OF: Final = {"udp_errors": ("udp_rcvbuf_errors", "udp_memory_errors", "udp_check
 SOFT: Final = ("udp_errors", "frag_refused", "paws_drops", "reasm_fails")
 OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
 ERROR: Final = 0.05  # of what a counter counts: so much may have come between both readings
+SURE: Final = 2.0  # times what a counter counts: more packets of no interface are of others
 FEW: Final = 2.0  # packets: the same
 SLACK: Final = 1.0  # seconds by which the kernel may begin to count before the look
 _SILENT: Final = ("NOT_SPECIFIED", drop_reasons.NO_REASON)  # reasons of which the place says more
@@ -195,7 +196,9 @@ def _told(
         packets = row.packets - before
         words = drop_reasons.words(row.reason, row.place)
         counter = drop_reasons.counted_by(row.reason, row.place, row.protocol)
-        if packets <= 0 or words.normal or (row.where != "here" and counter != BACKLOG):
+        ours = row.where == "here" or counter == BACKLOG
+        ours = ours or (row.where == "unknown" and packets <= SURE * grown.get(counter, 0))
+        if packets <= 0 or words.normal or not ours:
             continue
         if drop_reasons.answered(row.reason, row.place):
             answered += packets if counter not in drop_reasons.refusals() else 0

@@ -282,6 +282,11 @@ def _holders(host: Host, row: Row) -> Iterator[tuple[str, tuple[str, str] | None
         yield names.get(one.inode, "a program"), missed
 
 
+def _distant(_: Seen) -> Told:
+    """The setting that decides it: net/ipv4/ip_fragment.c, ip_frag_too_far()."""
+    return {"limit": "net.ipv4.ipfrag_max_dist"}
+
+
 def _swallowed(seen: Seen) -> Told:
     """The local route that takes packets for an address that is not of this host (AnyIP)."""
     row, host = _foremost(seen), seen.host
@@ -374,6 +379,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "NO_SOCKET": {"swallowed": _swallowed, "choosy": _choosy, "steered": _steered},
     "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
     "XDP": {"first": _first},
+    "FRAG_TOO_FAR": {"distant": _distant},
     **{reason: {"rewritten": _rewritten} for reason in (*SUMS, *HOPS)},
 }
 

@@ -27,6 +27,7 @@ from ..way.lookup import routed
 from ..way.steps.listener import listeners, misses
 
 IP: Final = ("ip", "ip6")  # protocols of what is dropped before its port is known
+COUNTED: Final = 0.25  # of drops of no interface, by a counter read apart: fewer are of others
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", BACK, "IP_INVALID_SOURCE", "IP_LOCALNET")
@@ -72,7 +73,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
     """One fact for each reason and place that dropped in this namespace."""
     found: dict[tuple[str, str], list[Entry[Any]]] = {}
     for entry in frame.tables.get("drop_reasons", ()):
-        if entry.now.where == "here" and entry.now.packets:
+        if entry.now.packets and (entry.now.where == "here" or _ours(entry, facts)):
             found.setdefault((entry.now.reason, entry.now.place), []).append(entry)
     if not found:
         return ()
@@ -82,6 +83,14 @@ def build(frame: Frame, facts: Facts) -> tuple[Drop, ...]:
         one = refined(Seen(_drop(*key, entries, host, programs), rows, host, facts))
         out.append(replace(one, through=_through(one, facts)))
     return tuple(out)
+
+
+def _ours(entry: Entry[Any], facts: Facts) -> bool:
+    """Whether packets of no interface, as fragments that wait, are those of a counter here."""
+    row = entry.now
+    counter = drop_reasons.counted_by(row.reason, row.place, row.protocol)
+    rate: float = (getattr(facts.host, counter, None) if counter else None) or 0.0
+    return row.where == "unknown" and 0 < rate >= COUNTED * (grown(entry, "packets") or 0.0)
 
 
 def _through(drop: Drop, facts: Facts) -> float | None:
