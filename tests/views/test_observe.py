@@ -15,7 +15,7 @@ from scenes import WALL, lossy
 
 from nettop.views.altered import SEEN, changes
 from nettop.views.build import merge
-from nettop.views.observer import Observer, watch
+from nettop.views.observer import LONGEST, Observer, _slow, watch
 from nettop.views.scene import Scene, SceneOrigin
 
 
@@ -195,3 +195,11 @@ def test_a_setting_that_is_read_for_the_first_time_has_not_changed() -> None:
     scene = Scene(origin=SceneOrigin("recording", "web1"))
     scene = merge(scene, replace(lossy(), facts=replace(facts, nics=())))
     assert not changes(merge(scene, replace(lossy(), wall=WALL + 1)))
+
+
+def test_what_the_kernel_counts_is_not_slow_for_its_first_reading() -> None:
+    spent = {"drop_reasons": 9.0, "qdiscs": 9.0, "links": 0.0}
+    seen: Any = SimpleNamespace(
+        source=SimpleNamespace(live=True), sampler=SimpleNamespace(spent=spent)
+    )
+    assert _slow(seen, 1.0) == {"qdiscs": LONGEST}
