@@ -78,7 +78,7 @@ STATES: Final[Mapping[str, State]] = {
         "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
     ),
     "outrun": State(
-        "waits in {call}() until a {pipe} has room: its reader {reader} works all the time",
+        "waits in {call}() until a {pipe} has room: its reader {reader} is at work",
         "{free_it}",
     ),
     "disk": State(

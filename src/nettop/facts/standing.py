@@ -362,8 +362,11 @@ def _inode(target: str) -> int:
 
 
 def _works(pid: int | None, known: Programs) -> bool:
-    """Whether a thread of it runs, or waits for a CPU, for most of the time."""
-    return pid is not None and sum(known.shares.get(pid, (0.0, 0.0))) >= STARVED
+    """Whether a thread of it runs now, or runs or waits for a CPU for most of the time."""
+    if pid is None:
+        return False
+    runs = any(one.state == "R" for one in known.threads.get(pid, ()))
+    return runs or sum(known.shares.get(pid, (0.0, 0.0))) >= STARVED
 
 
 def _reader(

@@ -101,6 +101,18 @@ def test_a_timed_wait_of_a_runtime_in_which_nothing_runs_is_a_timer_and_no_lock(
     assert sender(row("futex", "lock"), events).stage.stage == "application"
 
 
+@pytest.mark.parametrize(("word", "told"), [(0, "application"), (64, "lock")])
+def test_a_timed_wait_at_which_no_other_thread_waits_is_no_lock(word: int, told: str) -> None:
+    def at(s: float) -> Tables:
+        rows = [row("futex", "lock", word=64, ends=True),
+                row("futex", "lock", tid=70, word=word, ends=bool(word))]  # fmt: skip
+        tables = moment(s, rates=IDLE, gauges=ROOM, more={"waits": rows})
+        known = [threads.Row(7, tid, 5, "ship", "S", 0.3 * s, 0.0) for tid in (7, 70)]
+        return {**tables, "threads": known}
+
+    assert flow(limits(at)).stage.stage == told
+
+
 @pytest.mark.parametrize(("asleep", "word", "told"), [
     (False, 0, True), (True, 0, False), (False, 64, False),
 ])  # fmt: skip

@@ -384,7 +384,8 @@ def _plain(
             why = f"{name} sleeps {part} of the time until a time is over, or another thread "
             return Cause("timer", name, share, f"{why}wakes it (futex); none of them runs much")
         idle = any(one.parts.get(EVENTS, 0.0) >= HELPER for one in threads)
-        if not row.word and (idle or works(threads)):  # of a pool, while another one works
+        alone = not any(one.words & thread.words for one in threads if one is not thread)
+        if (row.ends and alone) or (not row.word and (idle or works(threads))):  # it is no lock
             return None
         return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":
