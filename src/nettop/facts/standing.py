@@ -240,9 +240,9 @@ def _waits(
         name = "disk" if one.state == "D" or (file and name != "locked") else name
         if name == "blocked":
             if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
-                reads = next((other for other in one.drains if other not in seen), None)
-                name = "outrun" if _works(reads, known) else name
-                yield name, {"call": one.call, **_reader(pid, one, known, seen)}
+                words = _reader(pid, one, known, seen)
+                name = "outrun" if "works" in words else name
+                yield name, {"call": one.call, **words}
         elif name and (name != "reads" or one.object.startswith("socket:")):
             yield (
                 name,
@@ -361,10 +361,8 @@ def _inode(target: str) -> int:
     return int(number) if number.isdecimal() else -1
 
 
-def _works(pid: int | None, known: Programs) -> bool:
+def _works(pid: int, known: Programs) -> bool:
     """Whether a thread of it runs now, or runs or waits for a CPU for most of the time."""
-    if pid is None:
-        return False
     runs = any(one.state == "R" for one in known.threads.get(pid, ()))
     return runs or sum(known.shares.get(pid, (0.0, 0.0))) >= STARVED
 
@@ -395,7 +393,7 @@ def _reader(
         does, cure = (does, cure) if state in ("busy", "starved") else ("", "")
         return {"pipe": pipe, "reader": who + (f", which {does}" if does else ""),
                 "free_it": cure or f"`nettop profile {first}` shows what {who} does",
-                "behind": first}  # fmt: skip
+                "behind": first, "works": True}  # fmt: skip
     does = f", which {does}," if state else ""
     return {"pipe": pipe, "reader": f"{who}{does} does not read it",
             "free_it": f"{at}; restart {who}, or let it read"}  # fmt: skip
