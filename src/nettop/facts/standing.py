@@ -39,6 +39,7 @@ class Programs(NamedTuple):
     refused: Mapping[int, float]  # processes a second, by their cgroups
     threads: Mapping[int, list[Any]]  # rows of `waits`
     shares: Mapping[int, tuple[float, float]]  # on a CPU and waiting for one, the busiest thread
+    woken: frozenset[int]  # threads that ran since the reading before
     forks: Mapping[int, tuple[str, int]]  # call, and how often
     connections: Mapping[int, Connection]  # by inode
     names: Mapping[int, str]  # of the processes that hold sockets
@@ -81,10 +82,12 @@ def programs(frame: Frame, facts: Facts) -> Programs:
     for row in frame.rows("failed_calls"):
         if row.where == "here" and row.call in STARTS and row.error == "EAGAIN":
             forks[row.pid] = row.call, row.events + forks.get(row.pid, ("", 0))[1]
+    woken = frozenset(one.now.tid for one in frame.tables.get("threads", ()) if one.rate("runs"))
     states = {row.pid: row for row in frame.rows("program_states")}
     names = {row.pid: row.name for row in frame.rows("socket_owners") if row.pid}
-    return Programs(states, slowed, refused, threads, shares, forks, connections(frame, states),
-                    names, *_questions(frame), contended.rivals(frame, facts, STARVED))  # fmt: skip
+    return Programs(states, slowed, refused, threads, shares, woken, forks,
+                    connections(frame, states), names, *_questions(frame),
+                    contended.rivals(frame, facts, STARVED))  # fmt: skip
 
 
 def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Question]]:
@@ -239,20 +242,14 @@ def _waits(
         name = _CALLS.get(one.kind, "")
         name = "disk" if one.state == "D" or (file and name != "locked") else name
         if name == "blocked":
-            if one.drains or one.object.startswith("pipe:"):  # else by the end of its connection
+            # else by the end of its connection; who runs between goes on: its reader is only slow
+            if one.tid not in known.woken and (one.drains or one.object.startswith("pipe:")):
                 words = _reader(pid, one, known, seen)
                 name = "outrun" if "works" in words else name
                 yield name, {"call": one.call, **words}
         elif name and (name != "reads" or one.object.startswith("socket:")):
-            yield (
-                name,
-                {
-                    "call": one.call,
-                    "file": file,
-                    "lock": _lock(one, known),
-                    **(_writer(pid, one, known, seen) if name == "reads" else {}),
-                },
-            )
+            writer = _writer(pid, one, known, seen) if name == "reads" else {}
+            yield name, {"call": one.call, "file": file, "lock": _lock(one, known), **writer}
 
 
 def _asleep(pid: int, known: Programs) -> list[Any]:
@@ -323,9 +320,7 @@ def _told(pid: int, known: Programs, seen: tuple[int, ...]) -> Standing:
     return standing(pid, known, seen) if pid in known.states else Standing()
 
 
-def _writer(
-    pid: int, row: Any, known: Programs, seen: tuple[int, ...]
-) -> Mapping[str, object]:  # fmt: skip
+def _writer(pid: int, row: Any, known: Programs, seen: tuple[int, ...]) -> Mapping[str, object]:
     """Whose data a thread waits for, if that is a program of this host, and what that one does."""
     first = next((one for one in row.feeds if one not in seen), None)
     if first is None:
@@ -367,9 +362,13 @@ def _works(pid: int, known: Programs) -> bool:
     return runs or sum(known.shares.get(pid, (0.0, 0.0))) >= STARVED
 
 
-def _reader(
-    pid: int, row: Any, known: Programs, seen: tuple[int, ...]
-) -> Mapping[str, object]:  # fmt: skip
+def _hands_on(pid: int, known: Programs) -> bool:
+    """Whether it has the pipe only for its child, for which it waits: `timeout`, a shell."""
+    threads = known.threads.get(pid, ())
+    return bool(threads) and all(one.kind == "child" for one in threads)
+
+
+def _reader(pid: int, row: Any, known: Programs, seen: tuple[int, ...]) -> Mapping[str, object]:
     """Who does not read the pipe into which a thread writes, and what that one does."""
     if row.call.startswith("open"):
         path = (
@@ -380,7 +379,8 @@ def _reader(
     pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
     at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
     pipe = f"full {pipe}"
-    readers = [one for one in row.drains if one not in seen]
+    left = (one for one in row.drains if one not in seen)
+    readers = sorted(left, key=lambda one: _hands_on(one, known))
     if not readers:
         return {"pipe": pipe, "reader": "nobody reads it", "free_it": at}
     first = readers[0]
