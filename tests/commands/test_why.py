@@ -19,7 +19,7 @@ from nettop.collect import qdiscs, sockets_udp
 from nettop.commands import _silent, _witness
 from nettop.commands.why import chosen, look, text
 from nettop.facts.kinds.drop import Drop
-from nettop.facts.limits import KINDS, Limit
+from nettop.facts.limits import KINDS, Limit, Reading
 from nettop.facts.limits.stages import declared
 from nettop.facts.limits.words import document as limit_document
 from nettop.frame.rates import Frame
@@ -318,3 +318,16 @@ def test_what_a_filter_drops_on_purpose_has_no_mark_of_a_fault() -> None:
     facts: Any = SimpleNamespace(more={"drop": drops, "call": ()}, losses=None, rhythms=())
     marks = [row.split()[0] for row in _witness.lines(facts) if "dropped in" in row]
     assert marks == ["·", "✗"]
+
+
+def test_connections_of_one_listener_that_wait_unaccepted_are_told_once() -> None:
+    because = "the connection waits in the accept queue: the program has not accepted it"
+    reading = Reading("application", "here")
+    base = Limit("flow", "", "rx", 0.5, stage=reading, pid=7, process="api")
+    waiting = replace(reading, because=because)
+    limits = [
+        replace(base, target=f"10.0.0.1:80>10.0.0.2:{port}", stage=waiting) for port in range(5)
+    ]
+    lines = text([*limits, replace(base, target="10.0.0.1:80>10.0.0.2:9")], every=True)
+    assert sum(line.startswith("10.0.0.1:80>") for line in lines) == 2
+    assert any(line.endswith(", and 4 connections more alike") for line in lines)

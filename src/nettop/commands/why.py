@@ -35,6 +35,7 @@ answer, 2 for a wrong address, 3 where the host cannot be read.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -355,7 +356,11 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
     out: list[str] = []
     idle = 0
+    alike = Counter(map(words.queued, limits))
     for one in limits:
+        more = alike.pop(words.queued(one), 0) - 1
+        if more < 0:  # told with the first of its listener
+            continue
         if (
             one.over == "nic"
             and (one.rate or 0.0) < 1000
@@ -368,7 +373,8 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         if one.namespace is not None and one.over != "nic":
             owner += f" in {one.namespace}"
         ended = ", ended meanwhile" if one.ended else ""
-        out += ["", f"{one.target}{owner} {words.rate(one)}{ended}"]
+        others = f", and {units.many(more, 'connections')} more alike" if more else ""
+        out += ["", f"{one.target}{owner} {words.rate(one)}{ended}{others}"]
         for sentence in (words.verdict(one), one.stage.because, words.doing(one)):
             out += wrap(safe(sentence), 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:

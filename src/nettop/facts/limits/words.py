@@ -228,3 +228,14 @@ def _next(one: Reading | None) -> dict[str, object] | None:
 
 def _stage(one: Reading) -> dict[str, object]:
     return picked(one, "stage end name utilisation capacity kind because")
+
+
+QUEUED: Final = "the connection waits in the accept queue"  # as the receive socket says it
+
+
+def queued(limit: Limit) -> tuple[object, ...]:
+    """What connections share that wait unaccepted at one address; each other limit is alone."""
+    if not limit.stage.because.startswith(QUEUED):
+        return limit.target, limit.direction, limit.namespace
+    local = limit.target.partition(">")[0]
+    return local, limit.direction, limit.namespace, limit.pid
