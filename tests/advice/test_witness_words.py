@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nettop import config
-from nettop.advice.judge import reason
+from nettop.advice.judge import condition
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.judge import Judge
 from nettop.advice.language.moment import Moment
@@ -20,7 +20,7 @@ from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.config import rules_folder
 from nettop.facts import accounting, drop_causes
 from nettop.facts.kinds.nic import Counters
-from nettop.host.bpf import drops, failures
+from nettop.host.bpf import drops, names
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _TITLE = 70  # characters
@@ -120,8 +120,8 @@ def test_each_counter_of_a_reason_is_one_that_the_accounting_reads() -> None:
 
 def test_each_error_is_one_of_the_system() -> None:
     entries = _entries("failed-calls.toml")
-    assert {entry["errno"] for entry in entries} <= {*failures.ERRORS.values()}
-    assert {call for entry in entries for call in entry["calls"]} <= {*failures.CALLS}
+    assert {entry["errno"] for entry in entries} <= {*names.ERRORS.values()}
+    assert {call for entry in entries for call in entry["calls"]} <= {*names.CALLS}
 
 
 def test_a_place_and_a_family_have_words_of_their_own() -> None:
@@ -171,7 +171,7 @@ def test_a_counter_is_explained_by_the_way_of_its_packets_alone(explains: bool) 
     ],
 )
 def test_an_unknown_value_has_its_reason(field: str, text: str) -> None:
-    said = reason.unknowns([Read(field, None)], Moment(facts({}, "server", 0.0)))
+    said = condition.unknowns([Read(field, None)], Moment(facts({}, "server", 0.0)))
     assert said.startswith("not evaluated: ")
     assert said.endswith(text)
     assert "None" not in said
@@ -179,14 +179,14 @@ def test_an_unknown_value_has_its_reason(field: str, text: str) -> None:
 
 def test_each_unknown_value_is_said_once() -> None:
     reads = [Read("host.memory", None), Read("sysctl.net.a", None), Read("host.memory", None)]
-    said = reason.unknowns(reads, Moment(facts({}, "server", 0.0)))
+    said = condition.unknowns(reads, Moment(facts({}, "server", 0.0)))
     assert said.count("unknown") == 2
     assert said.count("; ") == 1
 
 
 @pytest.mark.parametrize("field", ["feature.gro", "flow.rtt", "nic.ring.rx_max"])
 def test_a_table_that_could_not_be_read_is_the_reason(field: str) -> None:
-    unread = dict.fromkeys(reason._TABLES.values(), "no such tool")
+    unread = dict.fromkeys(condition._TABLES.values(), "no such tool")
     there = replace(facts({}, "server", 0.0), missing=unread)
-    said = reason.unknowns([Read(field, None)], Moment(there))
+    said = condition.unknowns([Read(field, None)], Moment(there))
     assert said.endswith(" unknown (no such tool)")

@@ -12,8 +12,7 @@ from nettop.box.blackbox import BlackBox
 from nettop.box.folder import LEAST, Folder
 from nettop.box.incident import read
 from nettop.box.past import Past
-from nettop.box.ring import Growing, Ring
-from nettop.box.stretch import moments
+from nettop.box.ring import Growing, Ring, moments
 from nettop.host.archive import written
 
 ON = "host.cpus > 0"

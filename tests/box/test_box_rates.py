@@ -11,10 +11,10 @@ from nettop.box import blackbox
 from nettop.box.folder import Folder
 from nettop.box.minutes import load
 from nettop.box.past import Past
-from nettop.box.stretch import stretch
+from nettop.box.ring import stretch
 from nettop.host.archive import written
+from nettop.host.netlink.codec import Request
 from nettop.host.recording import Record, Replay
-from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
 RATE: Final = 700.0  # interrupts/s of each queue of the host

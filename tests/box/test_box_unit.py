@@ -11,7 +11,7 @@ import pytest
 from hang import HANG
 
 from nettop.cli import main
-from nettop.files import unit
+from nettop.host import systemd
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def service(tmp_path: Path) -> Path:
     program = shutil.which("true")
     assert program
     path = tmp_path / "nettop-box.service"
-    path.write_text(unit.box_unit([program], ["--size", "5e+07", "--on", "a '100%' $b"]))
+    path.write_text(systemd.box_unit([program], ["--size", "5e+07", "--on", "a '100%' $b"]))
     return path
 
 
@@ -54,8 +54,8 @@ def test_it_runs_watch_with_the_options_given(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_place_that_the_service_cannot_reach_is_named() -> None:
-    assert unit.hidden(["/home/anna/bin/nettop"]) == "/home/anna/bin/nettop"
-    assert unit.hidden(["/usr/bin/nettop"]) in ("", os.path.realpath(sys.executable))
+    assert systemd.hidden(["/home/anna/bin/nettop"]) == "/home/anna/bin/nettop"
+    assert systemd.hidden(["/usr/bin/nettop"]) in ("", os.path.realpath(sys.executable))
 
 
 def test_a_condition_that_is_wrong_makes_no_service(capsys: pytest.CaptureFixture[str]) -> None:

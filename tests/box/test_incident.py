@@ -7,8 +7,7 @@ import pytest
 from box_parts import WALL, fill, moment, opened
 
 from nettop.box.incident import COMMENT, Incident, decode, encode, enter, save, scrubbed
-from nettop.box.ring import Ring
-from nettop.box.stretch import moments
+from nettop.box.ring import Ring, moments
 from nettop.host.archive import RecordedMoment, load, parse, written
 from nettop.host.pseudonyms import Names
 from nettop.host.recording import Replay

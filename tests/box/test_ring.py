@@ -11,10 +11,8 @@ from box_parts import SIZE, WALL, fill, moment, opened
 
 from nettop.box import incident as incidents
 from nettop.box.folder import BLOCK, Folder
-from nettop.box.incident import Incident
-from nettop.box.ring import LENGTH, Ring, mend
-from nettop.box.stretch import moments
-from nettop.box.waiting import Waiting
+from nettop.box.incident import Incident, Waiting
+from nettop.box.ring import LENGTH, Ring, mend, moments
 from nettop.host.archive import RecordedMoment, written
 
 

@@ -9,8 +9,7 @@ import pytest
 from box_parts import WALL, fill, moment, opened
 
 from nettop.box.past import Past
-from nettop.box.ring import OVERHEAD, Growing, Ring
-from nettop.box.stretch import stretch
+from nettop.box.ring import OVERHEAD, Growing, Ring, stretch
 from nettop.host.archive import RecordedMoment, written
 from nettop.host.recording import Replay
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from box_parts import SIZE, WALL, fill, opened
 
 from nettop.box.folder import Folder
-from nettop.box.incident import Incident, read
-from nettop.box.ring import Ring
-from nettop.box.stretch import moments
-from nettop.box.waiting import Waiting
+from nettop.box.incident import Incident, Waiting, read
+from nettop.box.ring import Ring, moments
 
 ONE = Incident("rx-ring-overrun", "eth0", "critical", "Ring full", 30.0, WALL + 30, "one")
 

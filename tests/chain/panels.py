@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from nettop.metrics.board import Panel
+from nettop.metrics.alerts import Panel
 
 COLUMN, ROW = 50, 24  # pixels of a column and of a row of the board
 SIDE, TITLE, BELOW, LEGEND = 66, 30, 16, 20  # pixels around a graph: left, above, times, names

@@ -20,7 +20,7 @@ from chain.sites import run
 from chain.story import Chain
 from chain.watching import labels
 
-from nettop.metrics.board import PANELS, Panel
+from nettop.metrics.alerts import PANELS, Panel
 
 STEP: Final = 5.0  # seconds between two points
 RATE: Final = "2m"  # $__rate_interval for metrics that are written every minute

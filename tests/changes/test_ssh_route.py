@@ -8,7 +8,7 @@ import pytest
 from netlink_bytes import Fake, message, number
 
 from nettop.changes import ssh
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 
 
 class Asked(Fake):

@@ -28,7 +28,7 @@ from nettop.collect import (
     sysctl_files,
     vmstat,
 )
-from nettop.collect._pairs import sections, singles
+from nettop.collect._lines import sections, singles
 from nettop.collect._table import Memory
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live

@@ -14,7 +14,6 @@ from nettop.collect import ethstats, nicstats, nicstats_raw
 from nettop.collect._drivers import Plan
 from nettop.collect._table import Memory
 from nettop.frame.rates import Entry, Frame
-from nettop.host.netlink import statistics
 from nettop.host.netlink.codec import attribute
 from nettop.panes import niccounters
 from nettop.sampling.sampler import Sampler
@@ -54,7 +53,7 @@ FULL = device(
 
 
 def test_names_and_values_are_those_that_ethtool_prints() -> None:
-    assert statistics.parse(FULL + device("lo", group(MAC), group(RMON))) == {
+    assert ethstats.parse(FULL + device("lo", group(MAC), group(RMON))) == {
         "eth0": {
             "eth-phy-SymbolErrorDuringCarrier": 3,
             "eth-mac-FramesTransmittedOK": 1 << 40,
@@ -74,7 +73,7 @@ def test_names_and_values_are_those_that_ethtool_prints() -> None:
 
 def test_a_later_kernels_group_and_statistic_are_left_out() -> None:
     later = device("eth0", group(9, (0, 1)), group(PHY, (0, 3), (7, 8)))
-    assert statistics.parse(later) == {"eth0": {"eth-phy-SymbolErrorDuringCarrier": 3}}
+    assert ethstats.parse(later) == {"eth0": {"eth-phy-SymbolErrorDuringCarrier": 3}}
 
 
 def test_rates_are_of_what_was_counted_between_two_questions() -> None:
@@ -110,7 +109,7 @@ def test_a_kernel_without_them_is_named_as_missing_and_not_asked_each_time() -> 
 def test_a_driver_s_error_leaves_the_statistics_of_the_others() -> None:
     source = Fake({"ethtool/stats": 5, "ethtool/stats/eth0": FULL, "ethtool/stats/eth1": 5})
     source.netlinks["route/links"] = link(2, "eth0") + link(3, "eth1")
-    assert statistics.every(source) == statistics.parse(FULL)
+    assert ethstats.every(source) == ethstats.parse(FULL)
 
 
 def test_two_hosts_do_not_share_what_was_read() -> None:
@@ -134,14 +133,14 @@ def test_what_the_driver_does_not_tell_is_taken_from_the_standard() -> None:
 
 def test_the_drivers_own_word_stands() -> None:
     told = replace(nicstats._bare("eth0"), plan=Plan({"phy_errors": (0,)}, {}), values=(42,))
-    row = nicstats.row(told, statistics.parse(FULL)["eth0"])
+    row = nicstats.row(told, ethstats.parse(FULL)["eth0"])
     assert (row.phy_errors, row.length_errors) == (42, 7)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_error_or_statistics(raw: bytes) -> None:
     try:
-        statistics.parse(raw)
+        ethstats.parse(raw)
     except ValueError:
         return
 
@@ -154,7 +153,7 @@ def test_a_cut_or_changed_answer_is_a_value_error_or_statistics(
     changed[at] = byte
     for raw in (FULL[:cut], bytes(changed)):
         try:
-            found = statistics.parse(raw)
+            found = ethstats.parse(raw)
         except ValueError:
             continue
         assert all(value >= 0 for values in found.values() for value in values.values())
@@ -168,7 +167,7 @@ def test_the_question_names_the_four_groups() -> None:
             bodies.append((request.kind, request.dump, request.body))  # type: ignore[attr-defined]
             return FULL
 
-    statistics.one(Heard(), "eth0")
+    ethstats.one(Heard(), "eth0")
     ((kind, dump, body),) = bodies
     assert (kind, dump) == (32, False)
     name = nest(2, text(2, "eth0"))

@@ -9,7 +9,7 @@ from folded import folded
 from net_files import host
 
 from nettop import config
-from nettop.collect import _words, drop_reasons, failures, snmp
+from nettop.collect import _counted, drop_reasons, failures, snmp
 from nettop.collect._table import Memory
 
 NETSTAT = "TcpExt: PAWSEstab TSEcrRejected TCPMinTTLDrop\nTcpExt: {} {} 0\n"
@@ -60,7 +60,7 @@ def test_each_says_what_it_means_and_how_to_find_out_more(group: failures._Group
     texts = {one.name for one in fields(row) if one.type == "str"} - {"reasons"}
     assert all(getattr(row, name) for name in texts)
     reasons = (one.split("/") for one in row.reasons.split())  # REASON, or REASON/PLACE
-    assert all(drop_reasons.words(*one).kind != _words.UNKNOWN for one in reasons)
+    assert all(drop_reasons.words(*one).kind != _counted.UNKNOWN for one in reasons)
     assert not row.means.endswith(".")
     assert row.cause.endswith(".")
     assert re.search(r"`[a-z]", row.advice)

@@ -6,8 +6,7 @@ from typing import Any
 from netlink_bytes import link, message, text
 
 from nettop.collect import filters
-from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request, attribute
 
 NAMES = {2: "eth0", 3: "ifb0"}
 

@@ -10,7 +10,7 @@ from netlink_bytes import message
 from nettop.collect import half_open
 from nettop.collect._table import Memory
 from nettop.host.netlink import diag
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 
 SYN_RECV = 3
 

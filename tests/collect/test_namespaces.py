@@ -6,7 +6,7 @@ import pytest
 
 from nettop.collect import Memory, namespaces, netns_tcp, netns_udp
 from nettop.frame.rates import Partly
-from nettop.host.request import Request, Space
+from nettop.host.netlink.codec import Request, Space
 from nettop.host.source import Live
 
 HOST, POD, NAMED = 4026531833, 4026532179, 4026532250

@@ -30,13 +30,14 @@ from nettop.collect import (
     link_stats,
     linkmodes,
     links,
+    module,
     pause,
     privflags,
     qdiscs,
     rings,
     routes,
 )
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, optics
+from nettop.host.netlink import driver, ethtool, legacy, legacy_bits
 from nettop.host.netlink.codec import attribute
 
 PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
@@ -131,7 +132,7 @@ def test_ioctl_answers_may_be_any_bytes(data: st.DataObject) -> None:
 @given(st.binary(max_size=64))
 def test_a_modules_memory_may_be_any_bytes(raw: bytes) -> None:
     try:
-        optics.module(lambda _address, _page, _offset, length: raw[:length])
+        module.module(lambda _address, _page, _offset, length: raw[:length])
     except ValueError:
         return
 

@@ -35,7 +35,7 @@ from nettop.collect import (
     rss,
 )
 from nettop.frame.fields import light
-from nettop.host.netlink import driver, ethtool, legacy_bits, optics
+from nettop.host.netlink import driver, ethtool, legacy_bits
 from nettop.host.netlink.codec import attribute
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
@@ -357,17 +357,17 @@ def sfp(identifier: int = 3, monitoring: int = 0x60) -> dict[tuple[int, int], by
     return {(0x50, 0): bytes(first), (0x51, 0): bytes(second)}
 
 
-def reader(pages: dict[tuple[int, int], bytes]) -> optics.Read:
+def reader(pages: dict[tuple[int, int], bytes]) -> module.Read:
     return lambda address, page, offset, length: pages[address, page][offset : offset + length]
 
 
 def test_an_sfp_tells_temperature_and_light() -> None:
-    found = optics.module(reader(sfp()))
-    assert found == optics.Module("SFP", "ACME", "SFP-10G-SR", 30.5, -10.0, -3.0)
+    found = module.module(reader(sfp()))
+    assert found == module.Module("SFP", "ACME", "SFP-10G-SR", 30.5, -10.0, -3.0)
 
 
 def test_an_sfp_without_diagnostics_tells_only_its_name() -> None:
-    found = optics.module(reader(sfp(monitoring=0)))
+    found = module.module(reader(sfp(monitoring=0)))
     assert (found.part, found.temperature, found.rx_power) == ("SFP-10G-SR", None, None)
 
 
@@ -376,7 +376,7 @@ def test_the_weakest_lane_of_a_qsfp_counts_and_a_dark_one_has_no_power() -> None
     page[0] = 0x11
     page[22:24] = struct.pack(">h", 41 * 256)
     page[34:42] = struct.pack(">4H", 10000, 5000, 0, 10000)
-    found = optics.module(reader({(0x50, 0): bytes(page)}))
+    found = module.module(reader({(0x50, 0): bytes(page)}))
     assert (found.temperature, found.rx_power, found.tx_power) == (41.0, -3.01, None)
 
 

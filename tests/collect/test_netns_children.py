@@ -8,8 +8,7 @@ import pytest
 
 from nettop.collect import namespaces, netns_children
 from nettop.host.netlink import route
-from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request, attribute
 
 
 def message(kind: int, body: bytes) -> bytes:

@@ -8,8 +8,7 @@ from netlink_bytes import link, message, number
 
 from nettop.collect import Memory, namespaces, netns_links
 from nettop.frame.rates import Partly
-from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request, Space
+from nettop.host.netlink.codec import Request, Space, attribute
 from nettop.host.source import Live
 
 POD = 4026532179

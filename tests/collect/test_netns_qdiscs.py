@@ -7,8 +7,7 @@ from flow_tables import socket
 from netlink_bytes import link, message, text
 
 from nettop.collect import Memory, namespaces, netns_qdiscs, netns_tcp
-from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request, Space
+from nettop.host.netlink.codec import Request, Space, attribute
 from nettop.host.source import Live
 
 POD, STILL = 4026532179, 4026532180

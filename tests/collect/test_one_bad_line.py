@@ -12,7 +12,7 @@ from recorded_hosts import HERE
 
 from nettop import collect
 from nettop.collect import (
-    _pairs,
+    _lines,
     conntrack,
     drop_reasons,
     namespaces,
@@ -152,7 +152,7 @@ SECTIONS = "A: one\nA: 1\nB: two\nB: 2\nC: three\nC: 3\n"
 def test_a_section_that_cannot_be_read_hides_no_other(place: int, cut: bool) -> None:
     lines = SECTIONS.splitlines()
     lines[place : place + 1] = [] if cut else [GARBAGE]
-    figures = _pairs.sections("\n".join(lines), ASKED)
+    figures = _lines.sections("\n".join(lines), ASKED)
     whole = {"A.one": 1, "B.two": 2, "C.three": 3}
     del whole[["A.one", "B.two", "C.three"][place // 2]]
     assert figures == whole
@@ -160,7 +160,7 @@ def test_a_section_that_cannot_be_read_hides_no_other(place: int, cut: bool) -> 
 
 
 def test_a_figure_that_cannot_be_read_hides_no_other() -> None:
-    figures = _pairs.singles(f"four 4\n{GARBAGE}\nfive x\n", ASKED)
+    figures = _lines.singles(f"four 4\n{GARBAGE}\nfive x\n", ASKED)
     assert (figures, len(figures.wrong)) == ({"6.four": 4}, 1)
 
 

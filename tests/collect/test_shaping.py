@@ -9,8 +9,7 @@ from netlink_bytes import message, nest, text
 from nettop.collect import classes, qdiscs
 from nettop.collect._shaping import hfsc, htb, largest, qdisc, room
 from nettop.host.netlink import route
-from nettop.host.netlink.codec import attribute
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request, attribute
 from nettop.host.source import Source
 
 SPEC = struct.Struct("=8xI")

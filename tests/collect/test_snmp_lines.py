@@ -3,7 +3,7 @@
 import pytest
 
 from nettop.collect import snmp
-from nettop.collect._pairs import sections
+from nettop.collect._lines import sections
 
 ASKED = frozenset({"Tcp.InSegs", "Tcp.OutSegs", "Tcp.RetransSegs"})
 

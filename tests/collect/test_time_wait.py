@@ -9,7 +9,7 @@ from netlink_bytes import message
 
 from nettop.collect import time_wait
 from nettop.host.netlink import diag
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 
 
 def waits(number: int, remote: str = "10.0.0.2", port: int = 443, state: int = 6) -> bytes:

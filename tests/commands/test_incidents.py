@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.box.stretch import moments
+from nettop.box.ring import moments
 from nettop.cli import main
 from nettop.commands import top
 from nettop.host.archive import load

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from warm import Warm
 
+from nettop import config as files
 from nettop.cli import main
 from nettop.commands import rate, why
-from nettop.config import file
 from nettop.config.folders import ConfigError
 from nettop.files import bounds, trust
 from nettop.host import pseudonyms
@@ -86,10 +86,10 @@ def test_a_file_that_does_not_exist_is_not_refused(
 ) -> None:
     monkeypatch.setattr("nettop.config.folders.trusted", lambda _path: False)
     path = tmp_path / "config.toml"
-    assert file._text(path) == ""
+    assert files._text(path) == ""
     path.write_text("")
     with pytest.raises(ConfigError, match=trust.UNTRUSTED):
-        file._text(path)
+        files._text(path)
 
 
 def test_a_name_has_one_spelling() -> None:

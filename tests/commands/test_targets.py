@@ -10,7 +10,7 @@ from folded import folded
 from nettop import cli, commands, settings
 from nettop.cli import main
 from nettop.commands._argument import assignment, whole
-from nettop.terms import devname
+from nettop.terms import irqname
 
 HOST = "tests/hosts/guest-transfer.host"
 # the value of a setting may be empty: net.ipv4.ip_local_reserved_ports is, by default
@@ -210,7 +210,7 @@ def test_what_can_be_read_in_two_ways_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_names_of_devices_are_the_kernel_s(name: str, ok: bool) -> None:
-    assert devname.valid(name) is ok
+    assert irqname.valid(name) is ok
 
 
 def test_a_number_is_of_decimal_digits_within_its_bounds() -> None:

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from nettop.config import file, folders
+from nettop import config as files
+from nettop.config import folders
 
 
 def config(text: str) -> Any:
     place = folders.user_folder()
     place.mkdir(parents=True, exist_ok=True)
     (place / "config.toml").write_text(text)
-    return file.load()
+    return files.load()
 
 
 def fault(text: str) -> str:
@@ -53,17 +54,17 @@ def test_a_long_value_is_cut_off(length: int, shown: str) -> None:
 
 
 def test_muted_findings_are_lines_and_comments_are_not() -> None:
-    file.mute(["rx-ring@eth0", "a@b"])
-    assert file.muted() == ["rx-ring@eth0", "a@b"]
+    files.mute(["rx-ring@eth0", "a@b"])
+    assert files.muted() == ["rx-ring@eth0", "a@b"]
     place = folders.user_folder() / "muted"
     place.write_text("# why\n\n  \n rx-ring@eth0 \na#b@c\n#x\n")
-    assert file.muted() == ["rx-ring@eth0", "a#b@c"]
+    assert files.muted() == ["rx-ring@eth0", "a#b@c"]
     place.unlink()
-    assert file.muted() == []
+    assert files.muted() == []
 
 
 def test_a_folder_is_made_below_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "a/b/c"))
-    file.mute(["x@y"])
-    file.mute([])
-    assert file.muted() == []
+    files.mute(["x@y"])
+    files.mute([])
+    assert files.muted() == []

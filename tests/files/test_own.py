@@ -7,7 +7,8 @@ import pytest
 
 from nettop.changes import Result, privilege, report
 from nettop.commands import serve
-from nettop.files import own, unit
+from nettop.files import own
+from nettop.host import systemd
 
 FILE = "/opt/nettop-x86_64"
 
@@ -25,8 +26,8 @@ def test_root_gets_the_one_file_and_never_the_python_in_the_cache_of_a_user(one_
 
 
 def test_a_service_of_the_one_file_is_not_hidden_by_where_it_was_unpacked(one_file: None) -> None:
-    assert unit.hidden(own.command()) == ""
-    assert unit.hidden(["/home/me/nettop-x86_64"]) == "/home/me/nettop-x86_64"
+    assert systemd.hidden(own.command()) == ""
+    assert systemd.hidden(["/home/me/nettop-x86_64"]) == "/home/me/nettop-x86_64"
 
 
 def test_without_one_file_it_is_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from nettop import config
 from nettop.advice.rules.load import load
 from nettop.changes.journal import Journal
 from nettop.files import draft, trust
-from nettop.host.tape import Tape
+from nettop.host.archive import Tape
 from nettop.settings import Host
 from nettop.tui import app
 from nettop.views.view import View

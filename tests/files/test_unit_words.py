@@ -1,6 +1,6 @@
 """Words of unit files."""
 
-from nettop.files.unit import quoted
+from nettop.host.systemd import quoted
 
 
 def test_words_of_a_command_are_quoted_as_systemd_reads_them() -> None:

@@ -16,8 +16,7 @@ from thinned import thinned
 from nettop.fleet.differing import natural
 from nettop.fleet.model import Fleet, gathered
 from nettop.fleet.reading import readings
-from nettop.fleet.report import Document, document
-from nettop.fleet.text import WIDTH, text
+from nettop.fleet.report import WIDTH, Document, document, text
 from nettop.terms.text import cells
 
 SEEDS = (1, 2, 3)

@@ -17,8 +17,8 @@ from nettop.host.distant import Distant
 from nettop.host.far import wire
 from nettop.host.far.mirror import ENTRY, GONE, WHOLE, Mirror
 from nettop.host.netlink import diag
+from nettop.host.netlink.codec import Space
 from nettop.host.patterns import FILE
-from nettop.host.request import Space
 from nettop.host.source import HostLostError
 
 HERE = ("env",)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nettop.files import bounds
-from nettop.host import ages
+from nettop.host import source
 from nettop.host.archive import RecordingError, Room
 from nettop.host.recording import Record, Replay
 from nettop.host.scrub import scrub
@@ -43,14 +43,18 @@ def test_what_would_exceed_a_bound_is_refused(parts: list[str], taken: int) -> N
 
 def test_ages_are_read_as_they_were_written() -> None:
     known = {"cpu": 0.0, "vmstat": 3.0, "qdiscs": 3.0, "netns_tcp": 12.3456}
-    assert ages.parse(ages.written(known)) == {"vmstat": 3.0, "qdiscs": 3.0, "netns_tcp": 12.346}
+    assert source.parse_ages(source.ages_text(known)) == {
+        "vmstat": 3.0,
+        "qdiscs": 3.0,
+        "netns_tcp": 12.346,
+    }
 
 
 @pytest.mark.parametrize(
     "body", ["nan cpu", "-1.000 cpu", "inf cpu", "1e9 cpu", "1.000", "1.000 cpu\x1b", "!5 no", ""]
 )
 def test_other_lines_say_nothing(body: str) -> None:
-    assert ages.parse(f"{body}\n2.000 snmp\n") == {"snmp": 2.0}
+    assert source.parse_ages(f"{body}\n2.000 snmp\n") == {"snmp": 2.0}
 
 
 def test_each_moment_has_its_own_ages_and_scrubbing_keeps_them(tmp_path: Path) -> None:
@@ -63,7 +67,7 @@ def test_each_moment_has_its_own_ages_and_scrubbing_keeps_them(tmp_path: Path) -
         record.text("/proc/sys/kernel/hostname")
         record.keep_ages(step)
         text += record.taken()
-    assert text.count(ages.ENTRY) == 3  # the last moment is as the one before
+    assert text.count(source.AGES) == 3  # the last moment is as the one before
     replay = Replay(scrub(text))
     for step in steps:
         assert replay.ages == step

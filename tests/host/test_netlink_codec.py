@@ -11,8 +11,16 @@ from netlink_bytes import bitset, device, message, nest, number, text, u8
 
 from nettop.host.far import kernel
 from nettop.host.netlink import codec, ethtool, route
-from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
-from nettop.host.request import Request
+from nettop.host.netlink.codec import (
+    Bits,
+    Field,
+    Request,
+    attribute,
+    decode,
+    encode,
+    messages,
+    numbered,
+)
 
 TABLE = {
     **numbered(1, "small:B short:H word long:Q signed:i"),

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from nettop.host.far import kernel
-from nettop.host.netlink.codec import HEADER
+from nettop.host.netlink.codec import HEADER, Request
 from nettop.host.netlink.kernel import Kernel
-from nettop.host.request import Request
 from nettop.host.source import Live
 
 PORT = 4242

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.files import bounds
+from nettop.host.archive import Tape
+from nettop.host.netlink.codec import Request
 from nettop.host.recording import LONGEST, Record, RecordingError, Replay, load, parse
-from nettop.host.request import Request
 from nettop.host.source import Live
-from nettop.host.tape import Tape
 
 
 def asked(source: Replay | Live | Record) -> None:

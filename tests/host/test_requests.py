@@ -14,8 +14,8 @@ from netlink_bytes import Fake
 from nettop import collect
 from nettop.collect.ways import Question
 from nettop.host.netlink import driver
+from nettop.host.netlink.codec import Request
 from nettop.host.recording import Replay, load
-from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
 ASKED = (

@@ -9,11 +9,10 @@ from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettop.host.netlink.codec import Request
 from nettop.host.pseudonyms import Names
 from nettop.host.recording import Replay
-from nettop.host.request import Request
-from nettop.host.scrub import DAMAGED, scrub
-from nettop.host.scrub_netlink import scrubbed
+from nettop.host.scrub import DAMAGED, scrub, scrubbed
 
 KEY = b"k" * 32
 

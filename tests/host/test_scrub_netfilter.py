@@ -9,7 +9,7 @@ from nettop.collect import nft_chains, nftables, routing_rules, xfrm_policies
 from nettop.host.netlink import route, xfrm
 from nettop.host.netlink.codec import attribute
 from nettop.host.pseudonyms import Names
-from nettop.host.scrub_netlink import scrubbed
+from nettop.host.scrub import scrubbed
 
 KEY, PEER, OTHER = b"k" * 32, bytes([10, 1, 2, 3]), bytes([10, 9, 0, 77])
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from make_big import Big, step, write  # type: ignore[import-not-found]
 
 from nettop import collect
+from nettop.host.archive import Tape
 from nettop.host.recording import Record
 from nettop.host.source import Live
-from nettop.host.tape import Tape
 from nettop.sampling.sampler import Sampler
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from hang import HANG
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.cli import main
-from nettop.files import unit
-from nettop.metrics import alerts, board
+from nettop.host import systemd
+from nettop.metrics import alerts
 from nettop.metrics.families import FAMILIES
 
 RULES = load(config.rule_folders())
@@ -43,7 +43,7 @@ def test_every_rule_that_costs_something_is_an_alert_with_its_own_values() -> No
 
 
 def test_queries_name_metrics_that_exist() -> None:
-    queries = [panel.query for panel in board.PANELS]
+    queries = [panel.query for panel in alerts.PANELS]
     queries += [alert.expr for alert in alerts.alerts(RULES)]
     queries += [record.expr for record in alerts.records(RULES)]
     for query in queries:
@@ -60,9 +60,9 @@ def test_braces_in_a_text_are_no_template() -> None:
 
 
 def test_the_board_is_a_dashboard_with_a_query_for_each_panel() -> None:
-    document = json.loads(board.text())
+    document = json.loads(alerts.dashboard())
     panels = document["panels"]
-    assert [panel["title"] for panel in panels] == [panel.title for panel in board.PANELS]
+    assert [panel["title"] for panel in panels] == [panel.title for panel in alerts.PANELS]
     assert len({panel["id"] for panel in panels}) == len(panels)
     taken: set[tuple[int, int]] = set()
     for panel in panels:
@@ -143,7 +143,7 @@ def test_systemd_accepts_the_service_and_the_timer(tmp_path: Path) -> None:
     program = shutil.which("true")
     assert program
     paths = units(
-        unit.metrics_units([program], str(tmp_path / "a 100% $odd name/nettop.prom")), tmp_path
+        systemd.metrics_units([program], str(tmp_path / "a 100% $odd name/nettop.prom")), tmp_path
     )
     assert [Path(path).name for path in paths] == [
         "nettop-metrics.service",

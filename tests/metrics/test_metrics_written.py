@@ -9,8 +9,8 @@ from golden_text import same
 from nettop import config
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Rule
-from nettop.files import unit
-from nettop.metrics import alerts, board
+from nettop.host import systemd
+from nettop.metrics import alerts
 
 GOLDEN = Path(__file__).parents[1] / "golden/metrics"
 
@@ -26,7 +26,7 @@ def rules() -> list[Rule]:
 
 def test_the_dashboard(update: bool) -> None:
     """A line for each panel, and one for each other part of the document."""
-    document = json.loads(board.text())
+    document = json.loads(alerts.dashboard())
     panels = {f"panel {panel['id']}": panel for panel in document.pop("panels")}
     parts = {**document, **panels}
     text = "".join(f"{name}: {json.dumps(part)}\n" for name, part in parts.items())
@@ -39,7 +39,7 @@ def test_alerts_of_a_rule(rules: list[Rule], update: bool) -> None:
 
 
 def test_the_unit(update: bool) -> None:
-    text = unit.metrics_units(
+    text = systemd.metrics_units(
         ["/usr/bin/python3", "-m", "nettop"], "/var/lib/node_exporter/nettop.prom"
     )
     same(GOLDEN / "unit.txt", text, update)

@@ -12,7 +12,7 @@ import pytest
 from hang import until
 from systemd_machine import NEEDS, Machine, running
 
-from nettop.files import unit
+from nettop.host import systemd
 
 pytestmark = NEEDS
 SERVICE = "nettop-box.service"
@@ -57,8 +57,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         "nettop",
     ]
     file = folder / SERVICE
-    file.write_text(unit.box_unit(program, ["--on", CONDITION, "--before", "5", "--after", "1"]))
-    source = Path(unit.__file__).parents[3]
+    file.write_text(systemd.box_unit(program, ["--on", CONDITION, "--before", "5", "--after", "1"]))
+    source = Path(systemd.__file__).parents[3]
     site = Path(psutil.__file__).parents[1]
     places = {"python": sys.base_prefix, "source": source, "site": site, "unit": file}
     more = JOURNAL.format(**{name: shlex.quote(str(path)) for name, path in places.items()})

@@ -23,7 +23,7 @@ from hang import until
 from veth import NEAR, Pair, pair
 from warm import shared
 
-from nettop.metrics import alerts, board
+from nettop.metrics import alerts
 from nettop.metrics.families import FAMILIES
 
 pytestmark = [
@@ -127,7 +127,7 @@ def test_an_alert_fires_with_the_labels_of_the_finding_and_clears(monitored: Mon
 def test_every_panel_and_every_metric_has_data(monitored: Monitored) -> None:
     panels = [
         panel.query.replace("$instance", ".*").replace("$__rate_interval", "30s")
-        for panel in board.PANELS
+        for panel in alerts.PANELS
     ]
     assert not any("$" in query for query in panels)
     asked = [*panels, *(family.name for family in FAMILIES)]

@@ -12,8 +12,7 @@ import pytest
 from folded import folded
 
 from nettop import reports
-from nettop.reports import draw, html
-from nettop.reports.compare import compared
+from nettop.reports import compared, draw, html
 from nettop.reports.figure import csv_text
 from nettop.trials import report as trials_report
 

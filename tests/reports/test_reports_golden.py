@@ -14,8 +14,7 @@ import pytest
 from golden_text import same
 
 from nettop import reports
-from nettop.reports import draw, html
-from nettop.reports.compare import compared
+from nettop.reports import compared, draw, html
 from nettop.reports.figure import Figure, Point, Report, Series, csv_text
 
 TESTS = Path(__file__).parents[1]

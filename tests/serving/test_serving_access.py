@@ -5,8 +5,8 @@ import json
 import pytest
 from folded import folded
 
+from nettop.serving.child import HEAD, WIDEST, received
 from nettop.serving.listen import Access
-from nettop.serving.packets import HEAD, WIDEST, received
 
 TOKEN = "sesame-0123456789"
 ACCESS = Access(TOKEN, 8000)

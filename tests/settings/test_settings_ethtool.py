@@ -14,8 +14,7 @@ from nettop.changes import Change, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.host.netlink import ethtool
-from nettop.host.netlink.codec import HEADER, NESTED, attribute, attributes, decode, encode
-from nettop.host.request import Request
+from nettop.host.netlink.codec import HEADER, NESTED, Request, attribute, attributes, decode, encode
 from nettop.host.source import Live
 from nettop.settings import Host
 

@@ -31,8 +31,7 @@ from nettop.changes import plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.files import trust
-from nettop.host.netlink.codec import NESTED, attribute, attributes
-from nettop.host.request import Request
+from nettop.host.netlink.codec import NESTED, Request, attribute, attributes
 from nettop.settings import Host
 
 PLACES = ("files", "messages", "kernel", "drivers")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 
 ABSENT = None  # in place of an answer: no such file
 Answer = Any  # bytes, text or names

@@ -10,9 +10,8 @@ import socket
 import struct
 from pathlib import Path
 
-from nettop.host.netlink.codec import attributes, messages
+from nettop.host.netlink.codec import Request, attributes, messages
 from nettop.host.recording import Replay, load
-from nettop.host.request import Request
 
 HOST = Path(__file__).parents[2] / "rules/demo.host.gz"
 LASTS = 3  # moments for which a name exists

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from nettop.host.distant import Distant, _message
 from nettop.host.far.reader import Reader
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 from nettop.host.source import Source
 
 

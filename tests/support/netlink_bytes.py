@@ -3,9 +3,8 @@
 import struct
 from collections.abc import Collection, Mapping
 
-from nettop.host.ages import NONE
-from nettop.host.netlink.codec import HEADER, NESTED, attribute
-from nettop.host.request import Request
+from nettop.host.netlink.codec import HEADER, NESTED, Request, attribute
+from nettop.host.source import NONE
 
 u8 = struct.Struct("=B").pack
 u32 = struct.Struct("=I").pack

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from nettop.trials.far import bulk, disk
+from nettop.trials.far import bulk
 from nettop.trials.far.offload import Refusal
 
 
 def test_a_file_is_read_again_when_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"abcde")
-    found = disk.reading(str(path))
+    found = bulk.reading(str(path))
     assert found is not None
     memory = memoryview(bytearray(3))
     assert [bytes(found.fill(memory)) for _ in range(5)] == [b"abc", b"de", b"abc", b"de", b"abc"]
@@ -26,7 +26,7 @@ def test_what_was_read_leaves_the_page_cache_at_each_beginning(
     asked: list[tuple[int, int, int]] = []
     monkeypatch.setattr(os, "posix_fadvise", lambda _, *words: asked.append(words))
     (tmp_path / "data").write_bytes(b"abc")
-    found = disk.Reading(str(tmp_path / "data"))
+    found = bulk.Reading(str(tmp_path / "data"))
     for _ in range(3):
         found.fill(memoryview(bytearray(3)))
     assert asked == [(0, 0, os.POSIX_FADV_DONTNEED)] * 3
@@ -38,8 +38,8 @@ def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     for name, said in (("empty", "the file is empty"), ("none", "No such file or directory"),
                        (".", "Is a directory")):  # fmt: skip
         with pytest.raises(Refusal, match=said):
-            disk.Reading(f"{tmp_path}/{name}")
-    assert (disk.reading(None), disk.writing(None)) == (None, None)
+            bulk.Reading(f"{tmp_path}/{name}")
+    assert (bulk.reading(None), bulk.writing(None)) == (None, None)
 
 
 def test_what_is_written_has_no_name_and_is_bounded(
@@ -47,9 +47,9 @@ def test_what_is_written_has_no_name_and_is_bounded(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fdatasync", synced.append)
-    monkeypatch.setattr(disk, "FLUSH", 4)
-    monkeypatch.setattr(disk, "ROUND", 8)
-    found = disk.writing(str(tmp_path))
+    monkeypatch.setattr(bulk, "FLUSH", 4)
+    monkeypatch.setattr(bulk, "ROUND", 8)
+    found = bulk.writing(str(tmp_path))
     assert found is not None
     assert os.listdir(tmp_path) == []
     for part in (b"abc", b"de", b"fgh", b"i"):
@@ -65,10 +65,10 @@ def test_a_folder_without_room_or_rights_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(Refusal, match="No such file or directory"):
-        disk.Writing(str(tmp_path / "none"))
-    monkeypatch.setattr(disk, "ROOM", 1 << 62)
+        bulk.Writing(str(tmp_path / "none"))
+    monkeypatch.setattr(bulk, "ROOM", 1 << 62)
     with pytest.raises(Refusal, match="GiB are free"):
-        disk.Writing(str(tmp_path))
+        bulk.Writing(str(tmp_path))
     assert os.listdir(tmp_path) == []
 
 
@@ -79,7 +79,7 @@ def test_a_device_that_is_full_ends_the_transfer_with_a_sentence(
     monkeypatch.setattr(bulk, "send", lambda **words: sent.append(words))
     here, there = socket.socketpair()
     with here, there:
-        sink = disk.Writing(str(tmp_path))
+        sink = bulk.Writing(str(tmp_path))
         monkeypatch.setattr(os, "write", full)
         one = bulk.Connection(here, pours=False, sink=sink)
         there.sendall(b"x")

@@ -8,7 +8,7 @@ from folded import folded
 
 from nettop import settings
 from nettop.trials import prove
-from nettop.trials.facing import facing, reverse, side
+from nettop.trials.lever import facing, reverse, side
 from nettop.trials.result import Interval, Measured, Options, Side, TrialResult
 from nettop.trials.statistics import settles
 

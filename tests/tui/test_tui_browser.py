@@ -15,7 +15,7 @@ from textual import events
 from textual.drivers.web_driver import WebDriver
 
 from nettop.files.streams import UNREAD
-from nettop.serving.packets import received
+from nettop.serving.child import received
 from nettop.tui.browser import Browser
 
 HOST = pathlib.Path(__file__).parents[1] / "hosts" / "guest-transfer.host"

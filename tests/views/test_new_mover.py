@@ -8,7 +8,7 @@ import struct
 import pytest
 from tcp_bytes import socket, tcp_info
 
-from nettop.host.request import Request
+from nettop.host.netlink.codec import Request
 from nettop.host.source import Live
 from nettop.panes import flows
 from nettop.sampling.refresh import SOCKETS_REST, RefreshPolicy

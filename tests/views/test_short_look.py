@@ -9,7 +9,7 @@ from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 from nettop.panes.interfaces import reasons
 from nettop.panes.page import header
-from nettop.sampling.short_look import ShortLook
+from nettop.sampling.refresh import ShortLook
 from nettop.terms.text import text_of
 from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observation, Observer

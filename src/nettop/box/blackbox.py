@@ -36,9 +36,8 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import nearest, sentence
 from ..views.observer import Observation, Observer
 from .folder import Folder
-from .incident import BOOT, Incident, read
+from .incident import BOOT, Incident, Waiting, read
 from .ring import Ring
-from .waiting import Waiting
 
 RETRY: Final = 10.0  # seconds after which a box that could not be written is tried again
 COMMENT: Final = "A segment of the black box of nettop."

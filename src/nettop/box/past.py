@@ -19,7 +19,7 @@ from ..host.archive import RecordedMoment, RecordingError
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from .folder import Folder, default
-from .stretch import first_wall, stretch, walls
+from .ring import first_wall, stretch, walls
 
 PRIVATE: Final = "/var/lib/private/"  # only root enters it; folders of dynamic users are there
 _DYNAMIC: Final = range(61184, 65520)  # their user numbers: systemd.io/UIDS-GIDS

@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import struct
 
-from ..host.netlink.codec import attribute, attributes, messages
+from ..host.netlink.codec import Request, attribute, attributes, messages
 from ..host.netlink.route import names
-from ..host.request import Request
 from ..host.source import Source
 from ..settings.route import packed
 from ..terms.errors import absent

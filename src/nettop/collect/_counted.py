@@ -1,16 +1,19 @@
 """Rows of what programs in the kernel have counted: the seconds, then a line for each row.
 
 Lines that begin with `@` are moments: how many of what were in a part of time. One that begins with
-`!` says why a part of it is counted no more.
+`!` says why a part of it is counted no more. What reasons of drops and errors of calls mean is in
+two tables of the rules folder.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
+from .. import config
 from ..files.bounds import count
 from ..frame.rates import Partly
 from . import _lines
@@ -69,3 +72,31 @@ def number(word: str) -> int:
 def told(word: str) -> str:
     """The word; `-` stands for none."""
     return "" if word == "-" else word
+
+
+UNKNOWN: Final = "unknown"
+NORMAL: Final = "normal"
+RETURNED: Final = "returned"  # a datagram that a socket gave back: a fault if all are
+
+
+class Words(NamedTuple):
+    """What a reason or an error means."""
+
+    means: str  # a title
+    kind: str  # loss, fault, refused, aborted, turned away, returned, normal or unknown
+    cause: str = ""  # what decides it
+    advice: str = ""
+    rests: str = ""  # the source that says so
+    rule: str = ""  # the rule that explains it
+
+    @property
+    def normal(self) -> bool:
+        """Whether it is no fault by itself on a sound host."""
+        return self.kind in (NORMAL, RETURNED)
+
+
+def entries(file: str, name: str) -> Iterator[tuple[Mapping[str, Any], Words]]:
+    """Each `[[name]]` of a table, and its words."""
+    text = (config.rules_folder() / file).read_text("utf-8")
+    for one in tomllib.loads(text)[name]:
+        yield one, Words(*(one.get(field, "") for field in Words._fields))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ..host.netlink import netfilter, xtables
-from ..host.request import Request
+from ..host.netlink.codec import Request
 from ..host.source import Source
 from . import _xtables
 from ._xtables import Words

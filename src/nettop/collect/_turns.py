@@ -1,20 +1,22 @@
-"""Software interfaces of a host with many of them: read when they change, the others in turn.
+"""Settings of interfaces by ethtool netlink or ioctl, and many software interfaces in turn.
 
-A container host has a thousand veth interfaces. To read the files of one takes a quarter of a
-millisecond, and hardly any of them changes. An interface whose link message (rtnetlink, without
-counters) is the same as before keeps its rows; at each reading a sixteenth of them is read anyway.
+A kernel before 5.7 is asked by ioctl. A container host has a thousand veth interfaces: to read the
+files of one takes a quarter of a millisecond, and hardly any of them changes. An interface whose
+link message (rtnetlink, without counters) is the same as before keeps its rows; at each reading a
+sixteenth of them is read anyway.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 from typing import Final, TypeVar, cast
 
-from ..host.netlink import route
-from ..host.netlink.codec import decode, messages
+from ..host.netlink import ethtool, legacy, legacy_bits, route
+from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, recall
@@ -76,3 +78,28 @@ def _messages(reply: bytes) -> Mapping[str, bytes]:
             if values.get("info", {}).get("kind") and values.get("name"):
                 found[values["name"]] = reply[start:end]
     return found
+
+
+_ABSENT: Final = {errno.ENOENT, errno.EOPNOTSUPP}
+
+
+def every(source: Source, what: str) -> Mapping[str, Attributes]:
+    """The settings `what` (rings, pause …) of every device that has them, by device and attribute.
+
+    The attributes are those of Documentation/netlink/specs/ethtool.yaml. OSError.
+    """
+    try:
+        return ethtool.every(source, what)
+    except OSError as error:
+        if error.errno not in _ABSENT:
+            raise
+        if what in legacy.CALLS:
+            return legacy.every(source, what)
+        if what in legacy_bits.CALLS and (found := legacy_bits.every(source, what)):
+            return found
+        raise
+
+
+def flag(value: int | None) -> bool | None:
+    """A number as a truth value; None stays None."""
+    return None if value is None else bool(value)

@@ -9,8 +9,8 @@ from ..frame.fields import label, maybe
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._settings import every
 from ._table import Memory, Table, parsed
+from ._turns import every
 
 TABLE: Final = Table(every=10.0)
 

@@ -9,8 +9,8 @@ from ..frame.fields import label, maybe
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._settings import every, flag
 from ._table import Table
+from ._turns import every, flag
 
 TABLE: Final = Table(every=10.0)
 

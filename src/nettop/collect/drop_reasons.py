@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _counted, _words
+from . import _counted
 from ._table import Table
 
 TABLE: Final = Table(every=0.9, counted="drops", absent=True, beside="snmp")
@@ -94,7 +94,7 @@ def _ends(
     return str(ip_address(source)), next(numbers), str(ip_address(to)), next(numbers), *frame
 
 
-def words(reason: str, place: str = "", to: str = "") -> _words.Words:
+def words(reason: str, place: str = "", to: str = "") -> _counted.Words:
     """What a reason means, at a place, for a kind of destination: `multicast` or `unicast`.
 
     One that is not in the table says its name.
@@ -104,9 +104,9 @@ def words(reason: str, place: str = "", to: str = "") -> _words.Words:
         known.get((reason, place, to))
         or known.get((reason, place, ""))
         or known.get((reason, "", ""))
-        or _words.Words(
+        or _counted.Words(
             means=f"Packets are dropped: {reason}",
-            kind=_words.UNKNOWN,
+            kind=_counted.UNKNOWN,
             cause="The place says which part of the kernel refuses them.",
             advice=f"The kernel describes {reason} in include/net/dropreason-core.h. "
             "`perf record -a -g -e skb:kfree_skb sleep 5` shows how the packets get there.",
@@ -170,8 +170,8 @@ def rules() -> frozenset[str]:
 @cache
 def _cases() -> Mapping[str, Mapping[str, str]]:
     """By name the words of a case that differ from those of its reasons."""
-    table = _words.entries("drop-cases.toml", "case")
-    return {one["name"]: {name: one[name] for name in _words.Words._fields if name in one}
+    table = _counted.entries("drop-cases.toml", "case")
+    return {one["name"]: {name: one[name] for name in _counted.Words._fields if name in one}
             for one, _ in table}  # fmt: skip
 
 
@@ -205,12 +205,12 @@ def _by_place() -> Mapping[str, str]:
 
 def _places() -> Iterator[Mapping[str, Any]]:
     """The entries of any destination."""
-    table = _words.entries("drop-reasons.toml", "reason")
+    table = _counted.entries("drop-reasons.toml", "reason")
     return (one for one, _ in table if "to" not in one)
 
 
 @cache
-def _known() -> Mapping[tuple[str, str, str], _words.Words]:
+def _known() -> Mapping[tuple[str, str, str], _counted.Words]:
     """The words by reason, place and destination; of most reasons the place decides nothing."""
-    table = _words.entries("drop-reasons.toml", "reason")
+    table = _counted.entries("drop-reasons.toml", "reason")
     return {(one["name"], one.get("place", ""), one.get("to", "")): words for one, words in table}

@@ -18,7 +18,7 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.bpf import ABROAD, DEVICE, PEER, RANGE, SIZE
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _counted, _words
+from . import _counted
 from ._table import Table
 
 __all__ = ["ABROAD", "DEVICE", "PEER", "RANGE", "SIZE"]  # of arguments, for facts
@@ -73,15 +73,15 @@ def _row(line: str, seconds: float) -> Row:
     return Row(call, error, *labels, _counted.number(number), seconds, argument, by)
 
 
-def words(call: str, error: str, address: str = "", argument: str = "") -> _words.Words:
+def words(call: str, error: str, address: str = "", argument: str = "") -> _counted.Words:
     """What an error of a call means; one that is not in the table says its name."""
     family = "ip6" if ":" in address else "unix" if address == UNIX else ""
     known = _known()
     given = (argument.partition("=")[0], "any") if argument else ()
     keys = ((call, error, where, what) for where in (family, "") for what in (*given, ""))
-    return next(filter(None, map(known.get, keys)), None) or _words.Words(
+    return next(filter(None, map(known.get, keys)), None) or _counted.Words(
         means=f"A call fails: {call}, {error}",
-        kind=_words.UNKNOWN,
+        kind=_counted.UNKNOWN,
         cause="What this error means depends on the call.",
         advice=f"`man 2 {call}` describes {error}. "
         "`strace -f -e trace=network -p PID` shows the calls of the process.",
@@ -90,8 +90,8 @@ def words(call: str, error: str, address: str = "", argument: str = "") -> _word
 
 
 @cache
-def _known() -> Mapping[tuple[str, str, str, str], _words.Words]:
-    table = _words.entries("failed-calls.toml", "call")
+def _known() -> Mapping[tuple[str, str, str, str], _counted.Words]:
+    table = _counted.entries("failed-calls.toml", "call")
     return {
         (call, one["errno"], one.get("family", ""), argument): words
         for one, words in table

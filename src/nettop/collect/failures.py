@@ -18,7 +18,7 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _sysfs
-from ._pairs import sections, singles
+from ._lines import sections, singles
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(

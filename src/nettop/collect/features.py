@@ -16,8 +16,8 @@ from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._settings import every
 from ._table import Memory, Table, recall
+from ._turns import every
 
 TABLE: Final = Table(every=10.0)
 

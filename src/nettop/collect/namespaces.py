@@ -15,7 +15,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..frame.rates import Partly, Unfinished
-from ..host.request import Space
+from ..host.netlink.codec import Space
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _pids, _sysfs

@@ -13,7 +13,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.request import Request, Space
+from ..host.netlink.codec import Request, Space
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import addresses, classes, namespaces, netns_tcp, qdiscs

@@ -18,7 +18,7 @@ from ..frame.fields import gauge, label, light
 from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _counted, _words
+from . import _counted
 from ._table import Table
 
 TABLE: Final = Table(every=0.9, counted="profile", absent=True)
@@ -118,9 +118,9 @@ def _line(line: str, seconds: float) -> tuple[Stack, int]:  # noqa: ARG001
 
 
 @cache
-def words(work: str) -> _words.Words:
+def words(work: str) -> _counted.Words:
     """What a class means; one that is not in the table says nothing."""
-    return _table().words.get(work, _words.Words("", ""))
+    return _table().words.get(work, _counted.Words("", ""))
 
 
 def _work(file: str, functions: tuple[str, ...]) -> tuple[str, str]:
@@ -143,7 +143,7 @@ def class_of(function: str, *, itself: bool = True) -> str:
 class _Table(NamedTuple):
     """The classes, and their patterns with the longest first."""
 
-    words: Mapping[str, _words.Words]
+    words: Mapping[str, _counted.Words]
     functions: Sequence[tuple[re.Pattern[str], str]]
     alone: Sequence[tuple[re.Pattern[str], str]]
     files: Sequence[tuple[re.Pattern[str], str]]
@@ -159,7 +159,7 @@ def _first(patterns: Sequence[tuple[re.Pattern[str], str]], name: str) -> str:
 
 @cache
 def _table() -> _Table:
-    entries = [*_words.entries("profile-classes.toml", "class")]
+    entries = [*_counted.entries("profile-classes.toml", "class")]
     words = {one["name"]: words for one, words in entries}
     patterns: dict[str, list[tuple[str, str]]] = {}
     for field in ("functions", "alone", "files"):

@@ -8,8 +8,8 @@ from typing import Final
 from ..frame.fields import label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._settings import every, flag
 from ._table import Table
+from ._turns import every, flag
 
 TABLE: Final = Table(every=10.0)
 

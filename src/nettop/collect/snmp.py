@@ -18,7 +18,7 @@ from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
-from ._pairs import Figures, by_line, sections, singles
+from ._lines import Figures, by_line, sections, singles
 from ._table import Memory, Table, parsed, recall
 
 TABLE: Final = Table(

@@ -16,9 +16,8 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import diag
-from ..host.netlink.codec import attributes
+from ..host.netlink.codec import Request, attributes
 from ..host.netlink.diag import BY_FAMILY
-from ..host.request import Request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, recall

@@ -12,8 +12,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import diag, route
-from ..host.netlink.codec import attributes, of_kind
-from ..host.request import Request
+from ..host.netlink.codec import Request, attributes, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table

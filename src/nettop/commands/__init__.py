@@ -208,7 +208,7 @@ def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
     """
     if here.ends:
         from ..host.recording import Replay
-        from ._pair import other
+        from ._argument import other
 
         if isinstance(here, Replay):
             return other(args, here)

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 import re
+import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
-from ..terms import devname
+from ..terms import irqname
+from ..terms.errors import Refused
+from ..terms.text import safe
+
+if TYPE_CHECKING:
+    from ..host.recording import Replay
 
 
 def word(text: str) -> str:
@@ -27,7 +34,7 @@ def word(text: str) -> str:
 
 def interface(text: str) -> str:
     """An interface's own or alternative name, in the form that the kernel accepts."""
-    if not devname.valid(word(text), devname.ALTERNATIVE):
+    if not irqname.valid(word(text), irqname.ALTERNATIVE):
         raise ArgumentTypeError(f"{text!r} is not a valid interface name")
     return text
 
@@ -114,7 +121,7 @@ def assignment(text: str) -> tuple[str, str]:
     for cut in (place for place, char in enumerate(text) if char == "="):
         pair = text[:cut], text[cut + 1 :]
         try:
-            address = parse(pair[0], devname.ALTERNATIVE)
+            address = parse(pair[0], irqname.ALTERNATIVE)
             named.append(pair)
             normal(address, pair[1])
             valid.append(pair)
@@ -211,3 +218,28 @@ def own_names(args: argparse.Namespace, source: Source) -> None:
     for key, each in words.items():
         new = [_FORMS[key].sub(lambda m: m[1] + own.get(m[2], m[2]), one, count=1) for one in each]
         setattr(args, key, new[0] if isinstance(typed[key], str) else new)
+
+
+def other(args: argparse.Namespace, here: Replay) -> Replay | None:
+    """The file of --peer, else the one that `record --peer` wrote beside this one.
+
+    None for a recording of one host, and where that file is missing, which is said on stderr. The
+    file of the other end is shown by itself. Refused where the files are no pair.
+    """
+    from ..host.recording import RecordingError, mark_of, other_end, other_file
+
+    mark = mark_of(here.comment)
+    if args.peer is None and mark is None:
+        return None
+    path = args.peer or other_file(args.replay, here=mark is None or mark.here)
+    known = os.path.exists(path)
+    if args.peer is None and mark is not None and not (known and mark.here):
+        why = f"{path} shows both ends" if known else f"the other one, {path}, is not there"
+        print(safe(f"nettop: {args.replay} is one end of a pair; {why}"), file=sys.stderr)
+        return None
+    try:
+        return other_end(here, path, mark)
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror or error}", 3) from None
+    except RecordingError as error:
+        raise Refused(f"{path}: {error}", 3) from None

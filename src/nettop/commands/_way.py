@@ -76,7 +76,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..facts.way import walk
     from ..facts.way.flow import loop
     from ..frame.pairs import entries
-    from ..host.arriving import hops
+    from ..host.bpf.arp import hops
 
     step = None
     comes = way.case in ("input", "forward")

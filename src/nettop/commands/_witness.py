@@ -37,7 +37,7 @@ def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
 
 def _told(facts: Facts) -> tuple[list[Any], list[Any]]:
     """The drops that are not normal, and the calls that fail; the most frequent first."""
-    from ..collect._words import NORMAL
+    from ..collect._counted import NORMAL
 
     drops = [one for one in facts.more.get("drop", ()) if one.kind != NORMAL]
     calls = list(facts.more.get("call", ()))

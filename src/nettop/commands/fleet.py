@@ -67,8 +67,7 @@ def _collection(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     from ..fleet.model import gathered
     from ..fleet.reading import readings
-    from ..fleet.report import document
-    from ..fleet.text import text
+    from ..fleet.report import document, text
 
     form = "json" if args.json else args.format
     if form == "html" and sys.stdout.isatty():
@@ -86,7 +85,7 @@ def _report(args: argparse.Namespace) -> int:
     if form == "json":
         emit(dict(values))
     elif form == "html":
-        from ..fleet.page import html
+        from ..fleet.report import html
 
         print(html(values), end="")
     else:

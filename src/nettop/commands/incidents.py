@@ -138,7 +138,7 @@ def _list(folder: Folder, args: argparse.Namespace) -> int:
 
 def _show(path: Path, args: argparse.Namespace) -> int:
     from ..box.incident import of
-    from ..box.stretch import moments
+    from ..box.ring import moments
 
     incident, first, last, count = None, 0.0, 0.0, 0
     try:
@@ -170,10 +170,9 @@ def _show(path: Path, args: argparse.Namespace) -> int:
 
 def _export(path: Path, args: argparse.Namespace) -> int:
     from ..box.incident import COMMENT, scrubbed
-    from ..box.stretch import moments
-    from ..host.archive import RecordingError, Room, written
+    from ..box.ring import moments
+    from ..host.archive import RecordingError, Room, Tape, written
     from ..host.pseudonyms import Names
-    from ..host.tape import Tape
 
     target = args.names[1]
     if args.keep_names:

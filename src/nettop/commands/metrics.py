@@ -102,10 +102,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _made(args: argparse.Namespace) -> str:
     """A file for Prometheus or Grafana, made from the rules of nettop and of the user."""
-    from ..metrics import alerts, board
+    from ..metrics import alerts
 
     if args.board:
-        return board.text()
+        return alerts.dashboard()
     rules = _rules()
     return alerts.text(rules) if args.alerts else alerts.test_text(rules)
 
@@ -122,10 +122,10 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def _unit(path: str) -> str:
-    from ..files import unit
+    from ..host import systemd
 
     try:
-        return unit.metrics_units(own.command(), path)
+        return systemd.metrics_units(own.command(), path)
     except ValueError as error:
         raise Refused(str(error)) from None
 

@@ -84,7 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample every table and write every answer of the host to the archive."""
-    from ..host.tape import Tape
+    from ..host.archive import Tape
 
     if args.file == "-" and args.peer is not None:
         raise Refused("--peer writes two files: give a name instead of -", 2)

@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(documents: Sequence[Document], form: str) -> None:
-    from ..reports import report
-    from ..reports.compare import compared
+    from ..reports import compared, report
 
     write(lambda: compared(*documents) if len(documents) > 1 else report(documents[0]), form)
 

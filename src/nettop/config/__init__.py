@@ -1,13 +1,39 @@
 """Configuration: the folders of nettop and of its user, and the configuration files.
 
 Returns plain values. Panes and commands validate their own part of them.
+
+    /etc/nettop/config.toml, then ~/.config/nettop/config.toml (or XDG_CONFIG_HOME)
+
+    theme = "dark"            units = "bits"        interval = 1.0        mouse = true
+    drop_reasons = true                             # count them in the kernel (needs root)
+    budget = 1.0                                    # percent of a core that sampling may take
+    bell = true                                     # signal a new critical finding
+    deep = false                                    # `advise` loads no programs into the kernel
+    [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
+    [columns]                 flows = ["process", "peer", "limit", "rtt"]
+
+`columns` lists the columns of the panes flows, cores and nic, by lower-case heading, in display
+order. Columns that do not fit the width are dropped from the right.
+
+The user's rules are in `rules/` next to each configuration file. Muted findings are in `muted` in
+the user's folder, one `rule@target` per line. All files are data; nothing in them is executed.
 """
 
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from ..files import bounds
+from ..files.draft import write
+from ..terms.dataclass import dataclass
+from ..terms.errors import nearest
 from .edit import save
-from .file import KNOWN, Config, load, mute, muted
 from .folders import (
     SYSTEM,
     ConfigError,
+    must_be_ours,
     rule_folders,
     rules_folder,
     state_folder,
@@ -18,3 +44,127 @@ __all__ = [
     "KNOWN", "SYSTEM", "Config", "ConfigError", "load", "mute", "muted", "rule_folders",
     "rules_folder", "save", "state_folder", "user_folder",
 ]  # fmt: skip
+
+
+KNOWN = {
+    "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
+    "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
+    "drop_reasons": bool, "budget": (int, float), "bell": bool, "deep": bool,
+}  # fmt: skip
+CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The merged configuration; a key of a later file overrides an earlier one."""
+
+    values: bounds.Table = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    muted: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()  # one sentence, with file and key, for each ignored entry
+
+    def get(self, key: str, default: Any) -> Any:
+        """A value, or the default."""
+        return self.values.get(key, default)
+
+
+def load() -> Config:
+    """Read the configuration. Invalid entries are ignored and listed in `faults`."""
+    values: bounds.Table = {}
+    limits: dict[str, dict[str, float]] = {}
+    hidden: list[str] = []
+    faults: list[str] = []
+    for path in (SYSTEM / "config.toml", user_folder() / "config.toml"):
+        try:
+            table = _read(path)
+        except ConfigError as error:
+            faults.append(str(error))
+            continue
+        for key, value in table.items():
+            try:
+                _check(path, key, value)
+                if key == "limits":
+                    for rule, thresholds in _thresholds(path, value, faults):
+                        limits.setdefault(rule, {}).update(thresholds)
+                else:
+                    values[key] = value
+            except ConfigError as error:
+                faults.append(str(error))
+    try:
+        hidden = muted()
+    except ConfigError as error:
+        faults.append(str(error))
+    return Config(values, limits, frozenset(hidden), tuple(faults))
+
+
+def _read(path: Path) -> bounds.Table:
+    try:
+        return bounds.tables(_text(path))
+    except ValueError as error:
+        message = str(error) if isinstance(error, ConfigError) else f"{path}: {error}"
+        raise ConfigError(message) from None
+
+
+def _check(path: Path, key: str, value: Any) -> None:
+    if key not in KNOWN:
+        raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
+    true = isinstance(value, bool) and KNOWN[key] is not bool  # Python takes it for a number
+    if true or not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
+        raise ConfigError(f"{path}: {key} has an invalid value: {_shown(value)}")
+    if value not in CHOICES.get(key, (value,)):
+        raise ConfigError(f"{path}: {key} must be {' or '.join(CHOICES[key])}, not {_shown(value)}")
+    if key == "interval" and not 0.1 <= value <= 3600:
+        raise ConfigError(f"{path}: interval must be 0.1 to 3600 seconds, not {_shown(value)}")
+    if key == "budget" and not 0.1 <= value <= 100:
+        raise ConfigError(f"{path}: budget must be 0.1 to 100 percent, not {_shown(value)}")
+
+
+def _thresholds(
+    path: Path, tables: bounds.Table, faults: list[str]
+) -> Iterator[tuple[str, bounds.Table]]:
+    """The thresholds of each rule; invalid entries are added to `faults`."""
+    for rule, given in tables.items():
+        if not isinstance(given, dict):
+            faults.append(f"{path}: limits.{rule} must be a table of numbers")
+            continue
+        good = {k: v for k, v in given.items() if bounds.number(v) or isinstance(v, list)}
+        faults += [
+            f"{path}: limits.{rule}.{k} has an invalid value: {_shown(v)}"
+            for k, v in given.items()
+            if k not in good
+        ]
+        yield rule, good
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def muted() -> list[str]:
+    """The muted findings, each `rule@target`."""
+    text = _text(user_folder() / "muted")
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def mute(names: Sequence[str]) -> None:
+    """Replace the list of muted findings; OSError if it cannot be written."""
+    place = user_folder()
+    place.mkdir(parents=True, exist_ok=True)
+    write(place / "muted", "".join(f"{name}\n" for name in names))
+
+
+def _text(path: Path) -> str:
+    """The text of the file; empty if it does not exist or is in an unreadable folder."""
+    if not os.path.lexists(path):
+        return ""
+    must_be_ours(path)
+    try:
+        return bounds.read(path, "config").decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):
+            return ""  # `sudo -u nobody` with the caller's HOME
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: {why}") from None

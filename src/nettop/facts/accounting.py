@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from ..collect import drop_reasons
-from ..collect._words import UNKNOWN
+from ..collect._counted import UNKNOWN
 from ..collect.snmp import Row as SnmpRow
 from ..frame.rates import Frame
 from . import Facts

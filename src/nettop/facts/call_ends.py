@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..collect import failed_calls
-from ..collect._words import Words
+from ..collect._counted import Words
 from ..frame.rates import Frame
 from .flow_words import owners
 from .used_ports import NO_ADDRESS, SENDS, no_source

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from ..collect._words import Words
+from ..collect._counted import Words
 from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame

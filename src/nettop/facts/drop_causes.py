@@ -14,7 +14,7 @@ from math import ceil, inf
 from typing import Any, Final, NamedTuple
 
 from ..collect import drop_reasons
-from ..collect._words import NORMAL
+from ..collect._counted import NORMAL
 from ..collect.drop_reasons import Row
 from ..collect.failed_calls import OPENED
 from ..collect.ways import Question

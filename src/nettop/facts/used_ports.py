@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from ..collect import failed_calls
-from ..collect._words import Words
+from ..collect._counted import Words
 from ..collect.time_wait import RANGE, RESERVED, available
 from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners

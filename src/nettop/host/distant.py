@@ -16,14 +16,13 @@ from typing import Final
 
 from ..files import bounds
 from . import patterns, prefix
-from .ages import NONE
 from .connection import ANSWER, HELLO, Connection, connect
 from .far import mirror, wire
 from .far.wire import Ask
 from .netlink import codec, route
+from .netlink.codec import Request
 from .patterns import FILE, FOLDER, IOCTL, LINK, NETLINK
-from .request import Request
-from .source import HostLostError, Lead
+from .source import NONE, HostLostError, Lead
 
 Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
 CLOSING: Final = 0.5  # seconds to wait for an answer at the end

@@ -17,9 +17,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from .netlink import net_dm
-from .netlink.codec import Attributes, Field, Table, attribute, decode, encode, messages
+from .netlink.codec import Attributes, Field, Request, Table, attribute, decode, encode, messages
 from .netlink.kernel import Kernel
-from .request import Request
 
 if TYPE_CHECKING:
     from subprocess import Popen

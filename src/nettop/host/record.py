@@ -12,9 +12,8 @@ from typing import TypeVar
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
-from . import ages
-from .request import Request
-from .source import Batches, Source
+from .netlink.codec import Request
+from .source import AGES, Batches, Source, ages_text
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 COUNTED = "bpf/"
@@ -86,10 +85,10 @@ class Record:
 
     def keep_ages(self, seconds: Mapping[str, float]) -> None:
         """Record which tables were not read at this moment; copied if a recording is recorded."""
-        if body := ages.written(self.inner.ages if self.inner.ends else seconds):
-            self._keep(ages.ENTRY, body)
-        elif self._known.pop(self.folder + ages.ENTRY, ""):
-            self._now[self.folder + ages.ENTRY] = "!gone\n"
+        if body := ages_text(self.inner.ages if self.inner.ends else seconds):
+            self._keep(AGES, body)
+        elif self._known.pop(self.folder + AGES, ""):
+            self._now[self.folder + AGES] = "!gone\n"
 
     def _keep(self, name: str, body: str) -> None:
         name = self.folder + name

@@ -8,24 +8,22 @@ old recordings. It has a comment, then entries; each begins with a line `-- NAME
     -- /sys/class/net/eth0/device@ -- where a link points
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
     -- bpf/drops --                   the counts of nettop's programs in the kernel
-    -- nettop/ages --                 the tables that were not read at this moment (`ages`)
+    -- nettop/ages --                 `SECONDS TABLE…`: tables that were not read at this moment
     -- close/after/netlink/… --       the same request once more in this moment (`apart`)
     -- @1.000 wall 1700000000.0 --    a new moment: its entries replace earlier ones
 
 A body such as `!13 Permission denied` is the error of the host. A file name that ends in `.gz`
-means gzip.
+means gzip. Where a host is sampled more often than a table is read, an answer that is not in a
+moment may be unchanged, or was not asked for: a table without an age was read at this moment, or
+never.
 
-The TCP sockets once more, close together at both ends, as entries of their own in a recording.
-
-What both ends lost can be bounded only if their sockets are read within milliseconds, which whole
-samples are not. `record --peer` reads them again: `close/before/…` and `close/after/…` at this end,
-`close/there/…` at the other, between these two.
-
-The recordings of both ends of a transfer (`record --peer`), on one time line.
-
-Each end is a recording of its own, with the clock of its host. The comment of each has the number
-of the pair and the offset of the other clock, which is known within half of a round trip. A sample
-reads the other end first, so a moment of this end belongs to the last one there that is not later.
+`record --peer` makes a recording of each end of a transfer, each with the clock of its host, and
+they are played on one time line. The comment of each has the number of the pair and the offset of
+the other clock, which is known within half of a round trip. A sample reads the other end first, so
+a moment of this end belongs to the last one there that is not later. What both ends lost can be
+bounded only if their sockets are read within milliseconds, which whole samples are not. So they are
+read again: `close/before/…` and `close/after/…` at this end, `close/there/…` at the other, between
+these two.
 """
 
 from __future__ import annotations
@@ -43,11 +41,10 @@ from typing import Final
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
-from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
+from .netlink.codec import Request
 from .record import COUNTED, Record
-from .request import Request
-from .source import UNRECORDED, Source
+from .source import AGES, NONE, UNRECORDED, Source, parse_ages
 
 _ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds: the longest that a paced replay waits at a moment
@@ -137,8 +134,8 @@ class Replay:
     @property
     def ages(self) -> Mapping[str, float]:
         """Seconds since each table was read that was not read at this moment."""
-        body = self._tree.get(self.folder + ages.ENTRY)
-        return ages.parse(body.decode("ascii", "replace")) if body else ages.NONE
+        body = self._tree.get(self.folder + AGES)
+        return parse_ages(body.decode("ascii", "replace")) if body else NONE
 
     def keep_ages(self, ages: Mapping[str, float]) -> None:
         """Nothing is recorded."""

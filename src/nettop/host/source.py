@@ -8,20 +8,25 @@ FileNotFoundError, a forbidden one PermissionError; an error is never an empty a
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ..files import bounds, descriptors
 from ..terms.errors import Refused
-from .ages import NONE
-from .request import Request
+from .netlink.codec import Request
 
 if TYPE_CHECKING:
     from .bpf import Counter
     from .netlink.kernel import Kernel
+AGES: Final = "nettop/ages"
+NONE: Final[Mapping[str, float]] = MappingProxyType({})
+SAME: Final = 0.005  # seconds: times of one reading differ by less, because they are rounded
+_LINE: Final = re.compile(r"(\d{1,9}\.\d{3})((?: \w{1,64})+)", re.ASCII)
 
 
 class HostLostError(Refused):
@@ -304,3 +309,18 @@ class Live:
 
             self._kernel = Kernel()
         return self._kernel
+
+
+def ages_text(ages: Mapping[str, float]) -> str:
+    """The body of the entry; empty if all tables were read now."""
+    lines: dict[str, list[str]] = {}
+    for table, age in ages.items():
+        if age >= SAME:
+            lines.setdefault(f"{age:.3f}", []).append(table)
+    return "".join(f"{age} {' '.join(lines[age])}\n" for age in lines)
+
+
+def parse_ages(body: str) -> dict[str, float]:
+    """Seconds by table; other lines are ignored."""
+    found = filter(None, map(_LINE.fullmatch, body.splitlines()))
+    return {table: float(line[1]) for line in found for table in line[2].split()}

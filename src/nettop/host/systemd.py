@@ -1,6 +1,11 @@
-"""What a service tells systemd: sd_notify(3), and lines with fields for the journal.
+"""Services of systemd: their unit files, and what a service tells it.
 
-Both are datagrams on a Unix socket. Without systemd nothing is sent.
+The service of the black box has a user of its own, and no more rights than reading needs:
+CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH read which process has which socket, CAP_NET_ADMIN the
+parameters of drivers (capabilities(7)). `systemd-analyze security` rates it 2.2.
+
+A service tells its state (sd_notify(3)) and lines with fields for the journal by datagrams on a
+Unix socket. Without systemd nothing is sent.
 """
 
 from __future__ import annotations
@@ -9,9 +14,150 @@ import os
 import socket
 import stat
 import struct
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
+
+from ..files import own
+
+FOLDER: Final = "/etc/systemd/system"
+
+
+def quoted(word: str, dollar: str = "$$") -> str:
+    """The word for a unit file (systemd.service(5)): quoted, `%` doubled, and `$` in commands.
+
+    ValueError for a control character, which would begin another line.
+    """
+    if not word.isprintable():
+        raise ValueError(f"{word!r} cannot be written in a unit file")
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    escaped = escaped.replace("$", dollar)
+    return f'"{escaped}"' if escaped != word or " " in word or "'" in word else escaped
+
+
+_HOMES: Final = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")  # noqa: S108 - compared only
+_CAPABILITIES: Final = "CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE"
+_BOX: Final = """\
+# {folder}/nettop-box.service
+[Unit]
+Description=Black box of nettop
+Documentation=man:nettop-watch(1)
+
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart={command}
+Restart=on-failure
+RestartSec=10
+SuccessExitStatus=130
+WatchdogSec=60
+Nice=5
+DynamicUser=yes
+StateDirectory=nettop/box
+StateDirectoryMode=0700
+UMask=0077
+AmbientCapabilities={capabilities}
+CapabilityBoundingSet={capabilities}
+NoNewPrivileges=yes
+DevicePolicy=closed
+IPAddressDeny=any
+KeyringMode=private
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+MemoryMax=256M
+PrivateDevices=yes
+PrivateTmp=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome={home}
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+
+[Install]
+WantedBy=multi-user.target
+
+# Then: systemctl daemon-reload && systemctl enable --now nettop-box.service
+"""
+
+
+def hidden(program: Sequence[str]) -> str:
+    """The part of nettop in a folder that a service with DynamicUser= cannot use; empty if none."""
+    python = os.path.realpath(sys.executable)  # a venv may have it elsewhere
+    parts = (*program,) if own.file() else (*program, python)
+    folders = tuple(f"{one}/" for one in _HOMES)
+    return next((part for part in parts if part.startswith(folders)), "")
+
+
+def box_unit(program: Sequence[str], options: Sequence[str]) -> str:
+    """The file, after a comment with its path.
+
+    `program` is the command line of nettop, `options` are those of `watch` beside --box. ValueError
+    for a word that a unit file cannot hold.
+    """
+    words = [*program, "watch", "--fail-on", "never", *options]
+    return _BOX.format(
+        folder=FOLDER, command=" ".join(map(quoted, words)) + " --box ${STATE_DIRECTORY}",
+        capabilities=_CAPABILITIES, home="read-only" if hidden(program) else "yes",
+    )  # fmt: skip
+
+
+_METRICS: Final = """\
+[Unit]
+Description=Metrics of nettop for the textfile collector of node_exporter
+
+[Service]
+Type=oneshot
+ExecStart={command}
+UMask=0022
+Nice=10
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=read-only
+ProtectKernelTunables=yes
+ReadWritePaths={folder}
+"""
+_TIMER: Final = """\
+[Unit]
+Description=Metrics of nettop every minute
+
+[Timer]
+OnBootSec=1min
+OnUnitActiveSec=1min
+AccuracySec=1s
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def metrics_units(program: Sequence[str], path: str) -> str:
+    """Both files, each after a comment with its path.
+
+    `program` is the command line of nettop, `path` the file that it writes. ValueError for a path
+    that a unit file cannot hold.
+    """
+    path = os.path.abspath(path)
+    words = [quoted(word) for word in (*program, "metrics", "--textfile", path)]
+    service = _METRICS.format(
+        command=" ".join(words), folder=quoted(os.path.dirname(path), dollar="$")
+    )
+    return (
+        f"# {FOLDER}/nettop-metrics.service\n{service}\n# {FOLDER}/nettop-metrics.timer\n{_TIMER}"
+        "\n# Then: systemctl daemon-reload && systemctl enable --now nettop-metrics.timer\n"
+    )
+
 
 JOURNAL: Final = "/run/systemd/journal/socket"
 

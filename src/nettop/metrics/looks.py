@@ -1,25 +1,41 @@
-"""Looks at a host for whoever asks for metrics: at most one a second, however many ask."""
+"""Looks at a host for whoever asks for metrics, and the samples of a look.
+
+There is at most one look a second, however many ask. At most `FINDINGS` findings, `DEVICES` devices
+and `QUEUES` queues are exported, so that no host has more than a thousand series;
+`nettop_left_out` counts the rest.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from .. import __version__, collect
+from ..advice.rules.rule import Finding, Rule
+from ..advice.rules.severity import SEVERITIES
 from ..changes import status, target
 from ..changes.entry import OPEN, JournaledChange
 from ..changes.journal import Journal
+from ..facts import Facts
+from ..facts.kind import Kind
+from ..facts.kinds import kinds, path
+from ..facts.kinds.nic import Nic
+from ..facts.limits.stages import declared, way
+from ..facts.sums import backlog_drops
 from ..frame.rates import Frame
 from ..host.source import Source
 from ..settings import Host
 from ..views.enough import shortfall
 from ..views.observer import Observation, Observer, watch
 from . import families as f
-from . import values
 from .families import Sample
+
+if TYPE_CHECKING:
+    from ..views.observer import Observation
 
 REST: Final = 1.0  # the least number of seconds between two looks
 
@@ -73,7 +89,7 @@ class Looks:
     def _take(self, seen: Observation, began: float) -> None:
         source, frame = self._source, seen.frame
         self.judged = shortfall(frame, live=source.live) is None
-        found = list(values.samples(seen, self._rules, judged=self.judged, unread=_unread(frame)))
+        found = list(samples(seen, self._rules, judged=self.judged, unread=_unread(frame)))
         if source.live:
             found += journaled()
         self._at = time.monotonic()
@@ -115,3 +131,134 @@ def _drifted(entry: JournaledChange, others: Collection[JournaledChange], host: 
         return False
     now, _ = status.shown(entry, host)
     return now is not None and now != entry.after
+
+
+FINDINGS: Final = 200
+DEVICES: Final = 24
+QUEUES: Final = 256
+# a veth is a device only where no NIC is: those of containers come and go
+_KINDS: Final = ("nic", "bond", "wireless", "vlan", "bridge", "tunnel", "other")
+_HOST: Final = "host"
+OTHER: Final = "other"  # an interface beyond the bounds, as the target of a finding
+
+
+def samples(
+    seen: Observation, rules: Mapping[str, Rule], *, judged: bool, unread: int
+) -> Iterator[Sample]:
+    """All series of one observation; `rules` by id, `unread` the tables that could not be read."""
+    facts = seen.facts
+    yield Sample(f.JUDGED, (), float(judged))
+    yield Sample(f.UNREAD, (), unread)
+    left: dict[str, int] = dict.fromkeys(("findings", "devices", "queues"), 0)
+    nics = devices(facts.nics)
+    names = {nic.name for nic in nics}
+    if judged:
+        known = names | {nic.name for nic in facts.nics if nic.kind == "loopback"}
+        found = list(_findings(seen.judgement.findings, rules, facts, known))
+        yield from found[:FINDINGS]
+        left["findings"] = len(found[FINDINGS:])
+        counts = Counter(finding.severity for finding in seen.judgement.findings)
+        yield from (Sample(f.FINDINGS, (name,), counts[name]) for name in SEVERITIES)
+        yield from _flows(facts)
+    left["devices"] = len([nic for nic in facts.nics if nic.kind != "loopback"]) - len(nics)
+    for nic in nics:
+        yield from _device(nic)
+    queues = list(_queues(facts, names))
+    yield from queues[:QUEUES]
+    left["queues"] = len(queues[QUEUES:])
+    yield from _host(seen)
+    yield from (Sample(f.LEFT_OUT, (what,), count) for what, count in left.items())
+
+
+def devices(nics: Sequence[Nic]) -> tuple[Nic, ...]:
+    """The interfaces that are exported, physical ones first."""
+    real = any(nic.kind == "nic" for nic in nics)
+    order = _KINDS if real else (*_KINDS, "veth")
+    known = [nic for nic in nics if nic.kind in order]
+    return tuple(sorted(known, key=lambda nic: (order.index(nic.kind), nic.name))[:DEVICES])
+
+
+def _findings(
+    findings: Sequence[Finding], rules: Mapping[str, Rule], facts: Facts, names: Collection[str]
+) -> Iterator[Sample]:
+    """One sample for each rule and target, the most severe first.
+
+    `names` are the interfaces that a target may have.
+    """
+    series: dict[tuple[str, str, str], None] = {}
+    for kind in kinds().values():
+        mine = [one for one in findings if rules[one.rule].over == kind.name]
+        targets = _targets(kind, facts, names) if mine else {}
+        for one in mine:
+            series[one.rule, targets.get(one.target, _HOST), one.severity] = None
+    order = sorted(series, key=lambda labels: SEVERITIES.index(labels[2]))
+    yield from (Sample(f.FINDING, labels, 1) for labels in order)
+
+
+def _targets(kind: Kind, facts: Facts, names: Collection[str]) -> dict[str, str]:
+    """The label of each target of a kind: its interface, a CPU by its name, else the host.
+
+    The names of flows, sockets and processes hold addresses, ports and process numbers, and those
+    of interfaces that are not exported come and go with containers.
+    """
+    if kind.name == "core":
+        return {kind.target(fact): kind.target(fact) for fact in facts.of(kind)}
+    nic = kind.key if kind.name == "nic" else kind.parents.get("nic", lambda _fact: None)
+    found = {kind.target(fact): nic(fact) for fact in facts.of(kind)}
+    return {
+        target: _HOST if name is None else str(name) if name in names else OTHER
+        for target, name in found.items()
+    }
+
+
+def _flows(facts: Facts) -> Iterator[Sample]:
+    counts = Counter(flow.limit for flow in facts.flows if flow.limit is not None)
+    for stage in (*declared(), "none"):
+        yield Sample(f.FLOWS, (stage,), counts[stage])
+
+
+def _device(nic: Nic) -> Iterator[Sample]:
+    """What a device moved and lost; a counter that the device lacks has no series."""
+    whole = nic.total
+    for family, direction, count in (
+        (f.BYTES, "rx", whole.rx_bytes), (f.BYTES, "tx", whole.tx_bytes),
+        (f.PACKETS, "rx", whole.rx_packets), (f.PACKETS, "tx", whole.tx_packets),
+    ):  # fmt: skip
+        if count is not None:
+            yield Sample(family, (nic.name, direction), count)
+    counted = replace(nic, per_s=whole)  # the stages add up counts as they add up rates
+    for direction in ("rx", "tx"):
+        for stage in path.through(counted, path.Ends(), direction, way(direction)).stages:
+            if stage.lost is not None:
+                yield Sample(f.DEVICE_LOST, (nic.name, direction, stage.name), stage.lost)
+    if nic.irq_off_node is not None:
+        yield Sample(f.OFF_NODE, (nic.name,), nic.irq_off_node)
+
+
+def _queues(facts: Facts, names: Collection[str]) -> Iterator[Sample]:
+    """The CPU of each queue interrupt, receive queues first."""
+    known: set[tuple[str, int]] = set()
+    for direction in ("rx", "tx"):
+        for queue in facts.queues:
+            if queue.nic not in names or queue.direction != direction or queue.cpu is None:
+                continue
+            if queue.irq is not None:
+                if (queue.nic, queue.irq) in known:
+                    continue
+                known.add((queue.nic, queue.irq))
+            yield Sample(f.QUEUE_CORE, (queue.nic, queue.name), queue.cpu)
+
+
+def _host(seen: Observation) -> Iterator[Sample]:
+    """Losses that the kernel counts for the host: softnet_stat, snmp and netstat."""
+    tables = seen.frame
+    counted = next(iter(tables.rows("snmp")), None)
+    receive = send = None
+    if counted is not None:
+        receive = path.lost_here(declared()["rcvbuf"], counted)
+        send = counted.udp_sndbuf_errors
+    for direction, stage, count in (
+        ("rx", "backlog", backlog_drops(tables)), ("rx", "rcvbuf", receive), ("tx", "sndbuf", send),
+    ):  # fmt: skip
+        if count is not None:
+            yield Sample(f.HOST_LOST, (direction, stage), count)

@@ -1,4 +1,4 @@
-"""How long each table may go without a new reading.
+"""How long each table may go without a new reading, and when the kernel counts for the screen.
 
 A collector that may rest is read every other second unless the visible pane names its table in
 NEEDS, and every `QUIET` seconds while no interface moves data. Interfaces, cores and the counters
@@ -9,12 +9,16 @@ A quiet host is looked at every `QUIET_LOOK` seconds. A transfer that begins bet
 be seen late, so /proc/net/dev is read at the interval (`Moves`) and the next look is taken at once
 if bytes move. Traffic between other network namespaces that passes no interface of this one is seen
 at the next look.
+
+For a count of drops and failed calls in the kernel each call and each drop of the host pays, so it
+runs shortly: a few seconds of each minute, and longer when something begins that it may explain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from math import inf
 from operator import is_
 from typing import Final
 
@@ -181,3 +185,44 @@ class Stillness:
         self.least = rate if self.least is None else min(rate, self.least)
         self.risen = self.risen or rate >= FEW or rate >= self.least + RISE
         return not self.risen
+
+
+FIRST: Final = 3.0  # seconds after the start: the first pictures come before it
+EVERY: Final = 60.0  # seconds from one look to the next
+SHORT: Final = 2.0
+LONG: Final = 5.0  # when a problem begins, or the host was changed
+BETWEEN: Final = 10.0  # seconds between a look and a long one
+
+
+class ShortLook:
+    """When looks begin and end; `at` is the time of the source in seconds."""
+
+    def __init__(self, at: float) -> None:
+        """The first one begins in `FIRST` seconds."""
+        self._next, self._length = at + FIRST, SHORT
+        self._until = at
+        self._known: set[str] | None = None  # problems since the last look of the minute
+
+    def runs(self, at: float) -> bool:
+        """Whether to count now; begins a look that is due."""
+        if at >= self._next:
+            if self._length == SHORT:
+                self._known = None
+            self._until, self._next, self._length = at + self._length, at + EVERY, SHORT
+        return at < self._until
+
+    def judged(self, at: float, problems: Collection[str]) -> None:
+        """These problems hold: a new one is looked at for longer, once in a minute."""
+        known, self._known = self._known, {*(self._known or ()), *problems}
+        new = known is not None and not known.issuperset(problems)
+        if new and at >= self._until + BETWEEN:
+            self.changed(at)
+
+    def changed(self, at: float) -> None:
+        """The host is not as it was: a long look is due."""
+        if self._next < inf:
+            self._next, self._length = at, LONG
+
+    def refused(self) -> None:
+        """The kernel refuses to count, and will refuse it again."""
+        self._next, self._until = inf, -inf

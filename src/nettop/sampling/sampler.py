@@ -15,8 +15,7 @@ from ..collect.ways import Asked, Question
 from ..files import interrupt
 from ..frame.pairs import entries, kept
 from ..frame.rates import Entry, Frame, Partly, Unfinished
-from ..host.ages import SAME
-from ..host.source import HostLostError, Source
+from ..host.source import SAME, HostLostError, Source
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from .ahead import Ahead, First

@@ -2,6 +2,10 @@
 
 The process ends with its web socket or with the server: end of file on its standard input acts as a
 hangup (`tui.browser`). Output waits in the pipe until the browser reads it.
+
+The browser sends keys, mouse, size and focus as JSON arrays (textual-serve's textual.js); all else
+is dropped. The screen reads packets from its standard input: a type, four bytes of length (big
+endian), a payload (textual.drivers.web_driver).
 """
 
 from __future__ import annotations
@@ -12,13 +16,11 @@ import json
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from aiohttp import ClientConnectionResetError, WSMsgType
 from aiohttp.web import WebSocketResponse
-
-from .packets import HEAD, received
 
 READY: Final = b"__GANGLION__\n"  # written by the screen before its first packet
 TAKES: Final = 20.0  # seconds for a browser to read the output
@@ -111,3 +113,46 @@ async def _ended(process: Process) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+WIDEST: Final = 1000  # columns and rows of a terminal; limited because the screen is kept in memory
+HEAD: Final = 5  # bytes before the payload
+LONGEST: Final = 1 << 16  # bytes of one message from a browser
+
+
+def packet(kind: bytes, payload: bytes) -> bytes:
+    """One packet for the screen: `D` is keyboard input, `M` a JSON object about the terminal."""
+    return kind + len(payload).to_bytes(4, "big") + payload
+
+
+def taken(data: bytearray) -> Iterator[tuple[bytes, bytes]]:
+    """Take every whole packet from the front of `data`: kind and payload."""
+    while len(data) >= HEAD:
+        end = HEAD + int.from_bytes(data[1:HEAD], "big")
+        if len(data) < end:
+            return
+        kind, payload = bytes(data[:1]), bytes(data[HEAD:end])
+        del data[:end]
+        yield kind, payload
+
+
+def cells(value: object) -> int:
+    """Columns or rows within bounds; 1 if it is not a number."""
+    return max(1, min(WIDEST, value)) if isinstance(value, int) else 1
+
+
+def received(text: str) -> bytes:
+    """The packet for a message of the browser; empty for an unknown message."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return b""
+    match message:
+        case ["stdin", str(typed)]:
+            return packet(b"D", typed.encode("utf-8", "ignore"))
+        case ["resize", {"width": width, "height": height}]:
+            size = {"type": "resize", "width": cells(width), "height": cells(height)}
+            return packet(b"M", json.dumps(size).encode())
+        case ["focus" | "blur" as event]:
+            return packet(b"M", json.dumps({"type": event}).encode())
+    return b""

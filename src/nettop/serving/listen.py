@@ -29,8 +29,7 @@ from aiohttp import WSCloseCode, web
 
 from ..terms.dataclass import dataclass
 from . import child
-from .child import ENDS
-from .packets import LONGEST, WIDEST
+from .child import ENDS, LONGEST, WIDEST
 
 SESSIONS: Final = 4  # concurrent sessions
 ROOM: Final = 5.0  # seconds to wait for a free session, for example after a reload

@@ -60,7 +60,7 @@ from types import ModuleType
 from typing import TypeVar, cast
 
 from ..host.source import Live, Source
-from ..terms import devname
+from ..terms import irqname
 from ..terms.dataclass import dataclass
 from ..terms.errors import absent, nearest
 from ..terms.modules import modules
@@ -141,7 +141,7 @@ def kind(name: str) -> ModuleType:
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str, longest: int = devname.LONGEST) -> Address:
+def parse(text: str, longest: int = irqname.LONGEST) -> Address:
     """The parts of `kind.name@target`; UnknownError for no such kind or name, or a bad target.
 
     `longest`: bytes of the interface's name.
@@ -173,7 +173,7 @@ def _targets(module: ModuleType, address: Address, longest: int) -> None:
     form = getattr(module, "TARGETS", None)
     called = address.target
     if getattr(module, "NIC", False) and not (form is not None and called.isdecimal()):
-        if not devname.valid(address.nic, longest):
+        if not irqname.valid(address.nic, longest):
             raise UnknownError(f"{address.nic!r} cannot be an interface")
         called = address.target[len(address.nic) :]
         form = form or _NO_PART

@@ -14,7 +14,7 @@ import re
 
 from ..files.draft import write as write_whole
 from ..host.source import Source
-from ..terms import devname
+from ..terms import irqname
 from . import Address, Command, Host, Limits, link, parse, portable
 from .sysctl import foreign
 
@@ -36,7 +36,7 @@ def path(address: Address) -> str:
     if address.name == "sysctl":
         return "/etc/sysctl.d/90-nettop.conf"
     if address.name == "link":
-        if not devname.valid(address.nic) or not address.part.isalnum():
+        if not irqname.valid(address.nic) or not address.part.isalnum():
             raise LookupError(f"{address} needs an interface and a key, such as eth0/MTUBytes")
         return f"/etc/systemd/network/10-nettop-{address.nic}.link"
     return _SERVICE

@@ -11,9 +11,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from ..host.netlink.codec import Field, attribute, decode, encode, messages, numbered
+from ..host.netlink.codec import Field, Request, attribute, decode, encode, messages, numbered
 from ..host.netlink.route import IFINFO
-from ..host.request import Request
 from ..host.source import Source
 from . import Address, Command, Host, Limits, route
 from ._text import interface, number, switch, text

@@ -1,12 +1,14 @@
-"""The device and queue of an interrupt, by the name that its driver gave it.
+"""Names of network devices, and the device and queue that the name of an interrupt tells.
 
-Names are conventions of each driver and no stable interface. If sysfs lists the interrupts of a
-device (`msi_irqs`), only the queue is taken from the name. The owner returned here is a candidate,
-to be compared with the interfaces, bus addresses and virtio devices of the host.
+dev_valid_name() of net/core/dev.c says what is a device's name. Names of interrupts are conventions
+of each driver and no stable interface. If sysfs lists the interrupts of a device (`msi_irqs`), only
+the queue is taken from the name. The owner returned here is a candidate, to be compared with the
+interfaces, bus addresses and virtio devices of the host.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -135,3 +137,14 @@ def places(names: Iterable[str], driver: str | None = None) -> dict[str, IrqPlac
             if place.direction in ("rx", "rxtx") and place.number:
                 found[name] = IrqPlace(place.owner, place.direction, place.number - 1)
     return found
+
+
+LONGEST: Final = 15  # bytes; IFNAMSIZ counts the final NUL, include/uapi/linux/if.h
+ALTERNATIVE: Final = 127  # bytes; ALTIFNAMSIZ counts the final NUL
+_REFUSED: Final = frozenset(b"/: \t\n\v\f\r\xa0\0")  # isspace() of the kernel is that of Latin-1
+
+
+def valid(name: str, longest: int = LONGEST) -> bool:
+    """Whether the kernel accepts this name, of at most `longest` bytes, for a device."""
+    raw = os.fsencode(name)
+    return 0 < len(raw) <= longest and name not in (".", "..") and not _REFUSED & set(raw)

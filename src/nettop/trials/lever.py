@@ -5,6 +5,8 @@ terminal, a separate process (the keeper) reverts all open changes with that tag
 `python -I -m nettop.trials.lever FOLDER TAG [SECONDS]`. With SECONDS it does so too if nettop says
 nothing for this time, as one that is stopped. Like a guard, both need neither the journal nor
 nettop's own files for that.
+
+A setting also tells which end sends in its test: what a host receives is set where it receives.
 """
 
 from __future__ import annotations
@@ -12,13 +14,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final, Protocol, Self
 
@@ -36,6 +40,8 @@ from ..changes.ready import lift, load, ready
 from ..changes.undo import put_back, undo
 from ..host.source import Live
 from ..settings import Host
+from . import tool
+from .result import Options
 
 _SEE, _HOLD, _END = b"s", b"h", b"e"  # what nettop tells the keeper
 _PAUSES: Final = (0, 1, 2, 4, 8, 16, 32)  # seconds before the tries of the keeper to revert
@@ -277,3 +283,40 @@ def _put_back(memory: Memory, tag: str) -> tuple[Result, ...]:
 
 if __name__ == "__main__":
     watch(*sys.argv[1:])
+
+
+_WORD = re.compile(r"[-_./@]")
+
+
+def side(setting: str) -> str:
+    """`rx` or `tx`: what the setting acts on; empty: on both, or on neither.
+
+    `setting` is an address, or the template of one in a rule. What its kind declares as SIDE comes
+    before the words in its name and in the name of its queue.
+    """
+    kind, _, rest = setting.partition(".")
+    name, _, target = rest.partition("@")
+    own = getattr(settings.kind(kind), "SIDE", {})
+    if isinstance(own, str):
+        return own
+    if name in own:
+        return str(own[name])
+    found = {"rx", "tx"}.intersection(_WORD.split(f"{name}/{target.partition('/')[2]}"))
+    return found.pop() if len(found) == 1 else ""
+
+
+def reverse(names: Iterable[str], *, away: bool = False) -> bool | None:
+    """Whether the other end must send so that data passes these settings; None: either may.
+
+    `away`: they are settings of the other end.
+    """
+    sides = {side(name) for name in names} - {""}
+    return (sides == {"rx"}) != away if len(sides) == 1 else None
+
+
+def facing(tested: str, options: Options, names: Iterable[str], *, away: bool = False) -> Options:
+    """The options of the tool `tested`; a direction that they do not say is that of `reverse`."""
+    if options.reverse is not None or options.bidirectional:
+        return options
+    able = "reverse" in tool(tested).TAKES.split()
+    return replace(options, reverse=reverse(names, away=away)) if able else options

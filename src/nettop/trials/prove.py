@@ -21,7 +21,7 @@ from ..host.source import Live
 from ..terms.dataclass import dataclass, picked
 from ..terms.units import scaled
 from . import ends, experiment, results
-from . import facing as ways
+from . import lever as ways
 from . import run as runner
 from .calibration import beside, forecast
 from .experiment import Metric, Sample

@@ -19,7 +19,7 @@ from textual.app import App
 from textual.drivers.web_driver import WebDriver
 from textual.message import Message
 
-from ..serving import packets
+from ..serving import child
 from . import internals
 from .typed import WAITING, Typed, interrupts
 
@@ -68,7 +68,7 @@ class Browser(WebDriver):
         data = bytearray()
         while more := os.read(0, 4096):
             data += more
-            for kind, payload in packets.taken(data):
+            for kind, payload in child.taken(data):
                 if kind == b"D":
                     self._typed(payload)
                 else:

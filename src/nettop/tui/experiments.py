@@ -30,7 +30,7 @@ class Experiments:
         """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
         from ..trials import prove
-        from ..trials.facing import facing
+        from ..trials.lever import facing
 
         finding = changeable(ask.target, scene, self.planning.post, "prove")
         if finding is None:

@@ -22,7 +22,7 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ..terms.text import line
 from ..terms.units import many
-from ..trials.facing import reverse
+from ..trials.lever import reverse
 from ..views.ask import Ask
 from ..views.form import course, values
 from ..views.scene import Question, Scene

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from ..host.archive import RecordingError
+from ..host.archive import RecordingError, Tape
 from ..host.pseudonyms import Names
 from ..host.recording import Record
 from ..host.scrub import scrub
 from ..host.source import Source
-from ..host.tape import Tape
 from ..terms.errors import sentence
 from ..views.observer import Observer
 from ..views.scene import Note, Scene

@@ -24,9 +24,8 @@ from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
 from ..sampling.budget import BUDGET, LONGEST, Budget
-from ..sampling.refresh import UNSEEN, RefreshPolicy, Stillness
+from ..sampling.refresh import UNSEEN, RefreshPolicy, ShortLook, Stillness
 from ..sampling.sampler import Sampler
-from ..sampling.short_look import ShortLook
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:

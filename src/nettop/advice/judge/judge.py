@@ -23,9 +23,8 @@ from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
 from ..rules.severity import ADVICE, CRITICAL, SERIOUS, WARNING
 from .causes import Found, ordered
-from .condition import Earlier, Judged, Row, whole
+from .condition import Earlier, Judged, Row, because, not_applicable, whole
 from .loop import Fresh, Loop, Rested, loop_of, true_on
-from .reason import because, not_applicable
 from .remedy import lifts, prediction, remedy
 from .yielding import Yields
 

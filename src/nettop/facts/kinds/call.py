@@ -9,7 +9,7 @@ from ipaddress import IPv6Network, ip_address
 from typing import Any, Final
 
 from ...collect import failed_calls
-from ...collect._words import NORMAL, RETURNED, Words
+from ...collect._counted import NORMAL, RETURNED, Words
 from ...collect.failed_calls import PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...collect import drop_reasons
-from ...collect._words import NORMAL
+from ...collect._counted import NORMAL
 from ...collect.drop_reasons import Row as DropReasonRow
 from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe

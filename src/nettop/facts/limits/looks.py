@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
 
-from ...collect._words import NORMAL
+from ...collect._counted import NORMAL
 from ...frame.rates import Entry
 from ...terms.dataclass import dataclass
 from .. import Facts, single

@@ -1,4 +1,4 @@
-"""ARP requests that arrive at all hosts of a network, and are repeated: a packet socket, packet(7).
+"""What a packet socket sees arrive, packet(7): ARP requests to all hosts, packets for another host.
 
 A host that gets an answer keeps it, and asks only this neighbour again: who repeats a question to
 all hosts within seconds has none. Of the questions nothing but addresses is kept; no program is
@@ -12,7 +12,7 @@ import struct
 import time
 from collections import Counter as Sums
 from contextlib import suppress
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, ip_address
 from typing import Final
 
 _PROTOCOL: Final = 0x0806  # ETH_P_ARP
@@ -64,3 +64,35 @@ class Counter:
         """Listen no more if the object is dropped without `close`."""
         if hasattr(self, "_socket"):  # else the kernel refused it
             self.close()
+
+
+_LOOK: Final = 1.0  # seconds
+_LARGEST: Final = (
+    20_000  # packets of the interface that are looked at: a fast one is not read whole
+)
+_SIZE: Final = 64  # bytes: a header
+_ALL: Final = 3  # ETH_P_ALL
+_FIELDS: Final = {0x0800: (8, 16, 20), 0x86DD: (7, 24, 40)}  # TTL, destination and its end
+
+
+def hops(interface: str, to: str) -> list[int]:
+    """The TTL (hop limit) of each packet to `to` that this interface got from another host.
+
+    OSError without CAP_NET_RAW, or without the interface.
+    """
+    wanted, found = ip_address(to).packed, list[int]()
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0) as sock:
+        sock.bind((interface, _ALL))
+        sock.settimeout(_LOOK)
+        end = time.monotonic() + _LOOK
+        for _ in range(_LARGEST):
+            try:
+                data, (_, protocol, kind, *_) = sock.recvfrom(_SIZE)
+            except TimeoutError:
+                break
+            at, first, last = _FIELDS.get(protocol, (0, 0, 0))
+            if kind == socket.PACKET_HOST and last and data[first:last] == wanted:
+                found.append(data[at])
+            if time.monotonic() > end:
+                break
+    return found

@@ -12,10 +12,9 @@ import struct
 from contextlib import suppress
 from typing import Final
 
-from ..netlink.codec import messages
+from ..netlink.codec import Request, messages
 from ..netlink.diag import BY_FAMILY
 from ..netlink.kernel import Kernel
-from ..request import Request
 
 _SYN_SENT: Final = 1 << 2
 _INODE: Final = 68  # bytes from the begin of struct inet_diag_msg

@@ -27,22 +27,10 @@ from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
-from . import (
-    answered,
-    arguments,
-    attached,
-    begun,
-    btf,
-    call,
-    counting,
-    failures,
-    names,
-    own_socket,
-    rings,
-)
+from . import answered, arguments, attached, begun, btf, call, counting, names, own_socket, rings
 from . import assembler as a
 from .counting import read
-from .failures import (
+from .names import (
     CALLS,
     GIVEN_UP,
     OPENED,
@@ -221,7 +209,7 @@ class Counter:
 def _programs() -> tuple[a.Parts, a.Parts, Mapping[str, a.Parts]]:
     """Those for the running kernel: of attempts to connect, of calls that fail, and others."""
     types = btf.Types(counting.types())
-    return _attempts(types), _exit(types, failures.machine(types)), _others(types)
+    return _attempts(types), _exit(types, names.machine(types)), _others(types)
 
 
 def _others(types: btf.Types) -> Mapping[str, a.Parts]:

@@ -1,7 +1,7 @@
 """What the programs of the journey share: a key with the bucket of a time, tables of times.
 
 Two points make a stage: at the first a time is kept, at the second the time since then is counted
-under a key that has its bucket. Here are the stages of CPUs and devices; `readers` has the others.
+under a key that has its bucket. Here are the stages of CPUs and devices; `journey` has the others.
 Each program is loaded for its tracepoint, so it reads what the arguments point to without a call.
 
     softirq   irq:softirq_raise, irq:softirq_entry, on the same CPU

@@ -18,10 +18,9 @@ from contextlib import suppress
 from typing import Final
 
 from ..netlink import route
-from ..netlink.codec import decode, messages
+from ..netlink.codec import Request, decode, messages
 from ..netlink.diag import BY_FAMILY
 from ..netlink.kernel import Kernel
-from ..request import Request
 from . import attached, begun, call
 
 FILTERED, HOOKED, SENT = "SOCKET_FILTER", "NETFILTER_DROP", "BPF_CGROUP_EGRESS"

@@ -1,4 +1,4 @@
-"""Netlink messages and attributes: bytes to dicts and back, by tables.
+"""Netlink requests, messages and attributes: bytes to dicts and back, by tables.
 
 A table maps the number of an attribute to its name and form. The functions are pure, and their only
 error is ValueError. Layout: include/uapi/linux/netlink.h; numbers are in host byte order.
@@ -221,3 +221,31 @@ def _named_bits(changes: Mapping[str, bool]) -> bytes:
         for name, on in changes.items()
     )
     return attribute(3 | NESTED, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Another network namespace: the file that opens it (/proc/PID/ns/net), and its inode."""
+
+    path: str
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One netlink question.
+
+    `family` is `route`, `sock_diag`, `netfilter` or a generic-netlink family such as `ethtool`;
+    `kind` the message type (or the generic command); `body` everything after the netlink header
+    (for a generic family: after the generic header); `name` what a recording calls the answer, e.g.
+    `ethtool/rings/eth0`. With `space` the question is asked in that namespace. The kernel announces
+    changes of the answer if `announced`: see `netlink.announced`.
+    """
+
+    family: str
+    kind: int
+    body: bytes
+    name: str
+    dump: bool = False
+    space: Space | None = None
+    announced: bool = False

@@ -13,9 +13,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Final
 
-from ..request import Request, Space
 from ..source import Source
-from .codec import of_kind
+from .codec import Request, Space, of_kind
 
 BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK

@@ -14,7 +14,7 @@ import socket
 import struct
 import threading
 
-from ..request import Request, Space
+from .codec import Request, Space
 from .kernel import Kernel
 
 _NEWNET = 0x40000000  # include/uapi/linux/sched.h

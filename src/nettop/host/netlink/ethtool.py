@@ -13,10 +13,20 @@ from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from ..request import Request
 from ..source import Source
 from . import codec
-from .codec import NESTED, Attributes, Field, Table, attribute, decode, encode, messages, numbered
+from .codec import (
+    NESTED,
+    Attributes,
+    Field,
+    Request,
+    Table,
+    attribute,
+    decode,
+    encode,
+    messages,
+    numbered,
+)
 from .kernel import Kernel
 
 _COMPACT, _STATISTICS = 1, 4  # ETHTOOL_FLAG_COMPACT_BITSETS, ETHTOOL_FLAG_STATS

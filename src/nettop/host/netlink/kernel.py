@@ -14,9 +14,9 @@ from typing import Final
 from ...files import descriptors
 from ...files.bounds import BOUNDS, exceeded
 from ..far.kernel import ACK, REQUEST, Conversation
-from ..request import Request
 from . import xtables
 from .announced import Announced, Uncounted
+from .codec import Request
 
 _IOCTL_MOST: Final = 32 * BOUNDS["statistics"].most + (1 << 16)  # their names, and some to spare
 

@@ -12,9 +12,8 @@ import struct
 from contextlib import suppress
 from typing import Final
 
-from ..request import Request
 from ..source import Source
-from .codec import Attributes, Table, attribute, decode, messages, numbered
+from .codec import Attributes, Request, Table, attribute, decode, messages, numbered
 from .ethtool import NO_LIST
 from .route import names
 

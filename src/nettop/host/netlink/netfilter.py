@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..request import Request
 from ..source import Source
-from .codec import Field, Table, attribute
+from .codec import Field, Request, Table, attribute
 
 _SUBSYSTEM: Final = 10 << 8  # NFNL_SUBSYS_NFTABLES
 NEWCHAIN, GETCHAIN, NEWRULE, GETRULE, NEWSET, GETSET, NEWSETELEM, GETSETELEM = (

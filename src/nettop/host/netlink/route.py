@@ -12,9 +12,8 @@ from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final, Protocol
 
-from ..request import Request
 from ..source import Source
-from .codec import Field, attribute, attributes, messages, numbered, text
+from .codec import Field, Request, attribute, attributes, messages, numbered, text
 
 GETLINK, GETADDR, GETROUTE, GETNEIGH, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 30, 38, 42, 94
 NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 28, 36, 40, 92

@@ -14,9 +14,8 @@ from socket import AF_INET, AF_INET6, inet_pton
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from ..request import Request
 from . import route
-from .codec import Attributes, attribute, decode, messages
+from .codec import Attributes, Request, attribute, decode, messages
 
 _LOOKUP_TABLE, _FIB_MATCH = 0x1000, 0x2000  # RTM_F_*; the second since Linux 4.13
 DST, SRC, IIF, OIF, MARK, UID, IP_PROTO, DPORT = 1, 2, 3, 4, 16, 25, 27, 29  # RTA_*

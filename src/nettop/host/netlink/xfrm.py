@@ -6,9 +6,8 @@ import struct
 from socket import AF_INET
 from typing import Final
 
-from ..request import Request
 from ..source import Source
-from .codec import Field, Table
+from .codec import Field, Request, Table
 
 NEWPOLICY, GETPOLICY, GETSADINFO = 0x13, 0x15, 0x23
 BLOCK: Final = 1  # XFRM_POLICY_BLOCK
