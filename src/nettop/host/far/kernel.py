@@ -9,10 +9,9 @@ import fcntl
 import os
 import socket
 import struct
+from array import array
 from contextlib import suppress
-from ctypes import addressof, c_char
 from io import BytesIO
-from mmap import mmap
 from typing import Dict, Optional, Tuple
 
 from nettop.host.far import allowed
@@ -31,8 +30,7 @@ _TRIES = 4
 _SIOCETHTOOL = 0x8946
 # The driver writes as many statistics as it has now, whatever was asked for (net/ethtool/ioctl.c
 # before 2026). The buffer has twice the room that was asked for, and a mebibyte at the least, so
-# that a change of queues between two questions cannot overrun it. Pages that no answer reached take
-# no memory.
+# that a change of queues between two questions cannot overrun it.
 _IOCTL_BYTES = 1 << 20
 
 
@@ -45,7 +43,7 @@ class Conversation:
         self._sockets: Dict[int, Tuple[socket.socket, int]] = {}
         self._families: Dict[str, int] = {}
         self._buffer = bytearray(1 << 16)
-        self._ioctl: Optional[Tuple[socket.socket, mmap]] = None
+        self._ioctl: Optional[Tuple[socket.socket, array[int]]] = None
 
     def door(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
         """A new socket."""
@@ -85,11 +83,10 @@ class Conversation:
             raise OSError(errno.ENODEV, "no such interface", os.fsdecode(interface))
         door, room = self._driver()
         if 2 * len(request) > _IOCTL_BYTES:  # many names: asked once, and not kept
-            room = mmap(-1, 2 * len(request))
-        room[: len(request)] = request
-        place = addressof(c_char.from_buffer(room))
-        fcntl.ioctl(door, _SIOCETHTOOL, struct.pack("=16sQ16x", interface, place))
-        return room[: len(request)]
+            room = array("B", bytes(2 * len(request)))
+        room[: len(request)] = array("B", request)
+        fcntl.ioctl(door, _SIOCETHTOOL, struct.pack("=16sQ16x", interface, room.buffer_info()[0]))
+        return room[: len(request)].tobytes()
 
     def ready(self) -> None:
         """Open the sockets of rtnetlink, of generic netlink and of the ioctl."""
@@ -105,10 +102,10 @@ class Conversation:
             self._ioctl[0].close()
             self._ioctl = None
 
-    def _driver(self) -> "Tuple[socket.socket, mmap]":
+    def _driver(self) -> "Tuple[socket.socket, array[int]]":
         if self._ioctl is None:
             door = self.door(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-            self._ioctl = door, mmap(-1, _IOCTL_BYTES)
+            self._ioctl = door, array("B", bytes(_IOCTL_BYTES))
         return self._ioctl
 
     def _again(self, protocol: int, kind: int, body: bytes, flags: int, tries: int) -> bytes:
