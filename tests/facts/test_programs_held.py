@@ -99,29 +99,6 @@ def test_who_is_faster_than_the_reader_of_its_pipe_is_not_held(waited: float, he
     assert "restart" not in found.cure
 
 
-def test_who_reads_the_pipe_is_named_and_not_who_waits_for_that_one() -> None:
-    writer = thread(call="write", kind="output", object="pipe:[5]", drains=(12, 13))
-    waiter, reader = thread(12, call="wait4", kind="child"), thread(13, call="futex", kind="lock")
-    states = program(), program(12, "timeout"), program(13, "log")
-    found = facts(*states, waits=[writer, waiter, reader])[9]
-    assert "log[13]" in found.does
-    assert "timeout" not in found.does + found.cure
-
-
-def test_a_writer_that_runs_between_is_not_blocked() -> None:
-    """Its reader is slow: whoever is woken when there is room goes on by itself."""
-    writer = thread(call="write", kind="output", object="pipe:[5]", drains=(12,))
-    row = threads.Row(9, 9, 1, "app", "S", 1.0, 0.0, runs=40)
-    ran = Entry(row, before=altered(row, runs=20), seconds=1.0)
-    known = facts(program(), waits=[writer])[9]
-    assert known.state == "blocked"
-    frame = Frame(0.0, 0.0, {
-        "program_states": (Entry(program()),), "waits": (Entry(writer),), "threads": (ran,),
-    })  # fmt: skip
-    none: Any = SimpleNamespace(more={}, processes=(), flows=(), nics=())
-    assert build(frame, none)[0].state == ""
-
-
 @pytest.mark.parametrize(("kind", "state"), [("output", "blocked"), ("input", "")])
 def test_who_writes_into_a_named_pipe_that_nobody_reads_is_blocked(kind: str, state: str) -> None:
     """One that opens it to read waits for commands."""

@@ -13,9 +13,10 @@ import pytest
 import stories
 from scenes import WALL, lossy
 
+from nettop.sampling.budget import LONGEST
 from nettop.views.altered import SEEN, changes
 from nettop.views.build import merge
-from nettop.views.observer import LONGEST, Observer, _slow, watch
+from nettop.views.observer import Observer, _slow, watch
 from nettop.views.scene import Scene, SceneOrigin
 
 

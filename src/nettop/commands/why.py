@@ -361,12 +361,8 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         more = alike.pop(words.queued(one), 0) - 1
         if more < 0:  # told with the first of its listener
             continue
-        if (
-            one.over == "nic"
-            and (one.rate or 0.0) < 1000
-            and not every
-            and one.stage.kind == "inferred"
-        ):
+        silent = one.over == "nic" and (one.rate or 0.0) < 1000
+        if silent and not every and one.stage.kind == "inferred":
             idle += 1
             continue
         owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""

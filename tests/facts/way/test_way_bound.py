@@ -1,4 +1,4 @@
-"""The way of a socket that is bound to an interface (SO_BINDTODEVICE)."""
+"""The way of a socket that is bound to an interface (SO_BINDTODEVICE), or to an address."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from nettop.facts.kinds.way import build
 from nettop.facts.way import STOPS as DECIDES
 from nettop.facts.way import SUSPECT
 
-ELSEWHERE = "198.51.100.7"
+gone = "198.51.100.7"
 
 
 @pytest.mark.parametrize(("state", "outcome"), [("failed", DECIDES), ("reachable", SUSPECT)])
@@ -36,7 +36,7 @@ def test_a_socket_bound_to_the_interface_of_the_route_passes() -> None:
     way = went(FAR, frame(), leaves="a0")
     assert (way.decider, way.suspect) == (None, None)
     via = [*SOUND["fib"], route("0.0.0.0/0", "b0", "10.1.0.254", metric=200)]
-    assert went(ELSEWHERE, frame(fib=via), leaves="b0").suspect is None
+    assert went(gone, frame(fib=via), leaves="b0").suspect is None
 
 
 def test_the_interface_to_which_a_socket_is_bound_is_part_of_the_question() -> None:
@@ -50,3 +50,13 @@ def test_the_interface_to_which_a_socket_is_bound_is_part_of_the_question() -> N
     (one,) = build(seen, facts)
     assert one.decider.startswith("the socket is bound to b0 (SO_BINDTODEVICE)")
     assert one.asks == f"{FAR}:443 --oif b0"
+
+
+@pytest.mark.parametrize("error", ["EINVAL", "ENETUNREACH"])  # Linux 6.18 says the second
+def test_the_address_of_an_open_connection_may_be_gone(error: str) -> None:
+    """The kernel refuses the question: ip_route_output_key_hash_rcu()."""
+    gone = "198.51.100.7"
+    asked = [answer(FAR, error, source=gone)]
+    way = went(FAR, frame(ways=asked), origin=gone, source_port=40000)
+    (step,) = [one for one in way.steps if one.place == "source"]
+    assert (step.outcome, step.saw) == (DECIDES, f"{gone} is not an address of this host")
