@@ -52,14 +52,14 @@ class Door:
 def doors(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Door]]:
     waiting: list[Door] = []
 
-    def opened(self: Kernel, protocol: int) -> tuple[Any, int]:
+    def opened(self: kernel.Conversation, protocol: int) -> tuple[Any, int]:
         known = self._sockets.get(protocol)
         if known is None:
             door: Any = waiting.pop(0)
             known = self._sockets[protocol] = door, PORT
         return known
 
-    monkeypatch.setattr(Kernel, "_open", opened)
+    monkeypatch.setattr(kernel.Conversation, "_open", opened)
     yield waiting
     assert not waiting
 

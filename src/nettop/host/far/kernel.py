@@ -12,7 +12,7 @@ import struct
 from array import array
 from contextlib import suppress
 from io import BytesIO
-from typing import Dict, Optional, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 from nettop.host.far import allowed
 
@@ -37,21 +37,19 @@ _IOCTL_BYTES = 1 << 20
 class Conversation:
     """The sockets of the network namespace that they were first used in; nothing is locked."""
 
-    def __init__(self, most: int) -> None:
-        """`most`: bytes of one answer. Nothing is opened before it is needed."""
-        self._most = most
+    def __init__(
+        self, most: int, door: Callable[..., socket.socket] = socket.socket,
+        beyond: Optional[str] = "the reply is larger than its bound",
+    ) -> None:  # fmt: skip
+        """Nothing is opened before it is needed.
+
+        `most`: bytes of one answer; `door` makes a socket; `beyond`: the sentence of a larger one.
+        """
+        self._most, self._door, self._beyond = most, door, beyond
         self._sockets: Dict[int, Tuple[socket.socket, int]] = {}
         self._families: Dict[str, int] = {}
         self._buffer = bytearray(1 << 16)
         self._ioctl: Optional[Tuple[socket.socket, array[int]]] = None
-
-    def door(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
-        """A new socket."""
-        return socket.socket(family, kind, protocol)
-
-    def beyond(self) -> OSError:
-        """The error of an answer that is larger than its bound."""
-        return OSError(errno.EFBIG, "the reply is larger than its bound")
 
     def read(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
         """All messages of the answer, headers included, without the final acknowledgement.
@@ -104,7 +102,7 @@ class Conversation:
 
     def _driver(self) -> "Tuple[socket.socket, array[int]]":
         if self._ioctl is None:
-            door = self.door(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+            door = self._door(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
             self._ioctl = door, array("B", bytes(_IOCTL_BYTES))
         return self._ioctl
 
@@ -140,7 +138,7 @@ class Conversation:
 
     def _open(self, protocol: int) -> Tuple[socket.socket, int]:
         if protocol not in self._sockets:
-            door = self.door(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
+            door = self._door(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
             try:
                 if not door.getsockname()[0]:  # else it was kept
                     door.bind((0, 0))
@@ -194,7 +192,7 @@ class Conversation:
             size = door.recv_into(self._buffer)
             whole += size
             if whole > self._most:
-                raise self.beyond()
+                raise OSError(errno.EFBIG, self._beyond)
             last = _last(self._buffer, size, mark)
             if last is None:
                 continue  # not ours
@@ -248,17 +246,21 @@ def failure(data: bytes, start: int, end: int, flags: int) -> Optional[OSError]:
     return OSError(number, sentence.decode("utf-8", "replace") or os.strerror(number))
 
 
-class Kernel(Conversation):
+class Kernel:
     """The conversation of a reader: what it asks is on its list."""
 
+    def __init__(self, most: int) -> None:
+        """`most`: bytes of one answer."""
+        self._conversation = Conversation(most)
+
     def ask(self, family: str, kind: int, dump: bool, body: bytes) -> bytes:
-        """As `read`; OSError, also if not allowed."""
+        """As `Conversation.read`; OSError, also if not allowed."""
         allowed.netlink(family, kind, dump)
-        return self.read(family, kind, dump, body)
+        return self._conversation.read(family, kind, dump, body)
 
     def ioctl(self, interface: bytes, request: bytes) -> bytes:
-        """As `driver`; OSError, also if not allowed."""
+        """As `Conversation.driver`; OSError, also if not allowed."""
         if len(request) < 4:
             raise OSError(errno.EINVAL, "an ethtool request of this size is not sent")
         allowed.ethtool(struct.unpack_from("=I", request)[0])
-        return self.driver(interface, request)
+        return self._conversation.driver(interface, request)

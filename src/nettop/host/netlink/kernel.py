@@ -21,18 +21,19 @@ from .codec import Request
 _IOCTL_MOST: Final = 32 * BOUNDS["statistics"].most + (1 << 16)  # their names, and some to spare
 
 
-class Kernel(Conversation):
+class Kernel:
     """Netlink and ethtool of the network namespace a socket was first used in."""
 
     def __init__(self) -> None:
         """Nothing is opened before it is needed."""
-        super().__init__(BOUNDS["netlink"].most)
+        beyond = exceeded("netlink").strerror
+        self._conversation = Conversation(BOUNDS["netlink"].most, door, beyond)
         self._lock = threading.Lock()
         self._announced = Announced()
         self._links = Uncounted()
 
     def ask(self, request: Request) -> bytes:
-        """All messages of the answer, headers included: see `read`."""
+        """All messages of the answer, headers included: see `Conversation.read`."""
         if request.family == xtables.FAMILY:
             return xtables.ask(request.kind, request.body)
         if request.announced:
@@ -42,7 +43,7 @@ class Kernel(Conversation):
 
     def _ask(self, request: Request) -> bytes:
         with self._lock:
-            return self.read(request.family, request.kind, request.dump, request.body)
+            return self._conversation.read(request.family, request.kind, request.dump, request.body)
 
     def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
         """Send a message that changes something and wait for the acknowledgement.
@@ -51,37 +52,30 @@ class Kernel(Conversation):
         twice.
         """
         with self._lock:
-            self.talk(family, kind, body, REQUEST | ACK | flags, tries=1)
+            self._conversation.talk(family, kind, body, REQUEST | ACK | flags, tries=1)
 
     def ioctl(self, interface: str, request: bytes) -> bytes:
         """The buffer `request` after SIOCETHTOOL on the interface, in the same length."""
         if len(request) > _IOCTL_MOST:
             raise ValueError(f"an ethtool request of {len(request)} bytes is too large")
         with self._lock:
-            return self.driver(interface.encode("utf-8", "surrogateescape"), request)
+            name = interface.encode("utf-8", "surrogateescape")
+            return self._conversation.driver(name, request)
 
     def ready(self) -> None:
         """Open the sockets of rtnetlink, of generic netlink and of the ioctl."""
         with self._lock:
-            super().ready()
+            self._conversation.ready()
 
     def close(self) -> None:
         """Close every socket; the next question opens new ones."""
         self._announced.close()
         with self._lock:
-            super().close()
+            self._conversation.close()
 
     def __del__(self) -> None:
         """A source that nobody holds leaves no socket open."""
         self.close()
-
-    def door(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
-        """A new socket, or the kept one."""
-        return door(family, kind, protocol)
-
-    def beyond(self) -> OSError:
-        """The error of an answer that is larger than its bound."""
-        return exceeded("netlink")
 
 
 class _Kept(socket.socket):
