@@ -70,6 +70,29 @@ def test_nothing_is_predicted(one: Limit, relieved: tuple[str, ...]) -> None:
     assert predict(one, relieved) is None
 
 
+@folded(
+    ("name", "times", "most"),
+    [
+        ("send buffer 4 MiB, net.ipv4.tcp_wmem", {"net.ipv4.tcp_wmem": 4.0}, 4.4),
+        ("send buffer 4 MiB, net.ipv4.tcp_wmem", {"net.ipv4.tcp_wmem": 16.0}, 9.4),
+        ("send buffer 4 MiB, net.ipv4.tcp_wmem", {"net.ipv4.tcp_rmem": 4.0}, 9.4),
+        # of another size than the sysctl's: nothing is known of how it grows
+        ("send buffer 1 MiB, net.ipv4.tcp_wmem or SO_SNDBUF", {"net.ipv4.tcp_wmem": 4.0}, 9.4),
+    ],
+)
+def test_a_buffer_that_a_fix_makes_larger_carries_as_much_more(
+    name: str, times: dict[str, float], most: float
+) -> None:
+    """And is what limits next, where nothing on the way carries less."""
+    found = predict(limit(replace(SNDBUF, name=name), WIRE), ("sndbuf",), times)
+    assert found is not None
+    assert found.next is not None
+    assert found.rate[1] == pytest.approx(most * G)
+    assert found.next.stage == ("sndbuf" if most < 9 else "wire")
+    alone = predict(limit(replace(SNDBUF, name=name)), ("sndbuf",), times)
+    assert (alone is not None) == (name.endswith("wmem") and "net.ipv4.tcp_wmem" in times)
+
+
 def test_a_joint_limit_that_stays_is_the_next_one() -> None:
     thread = step("thread", (G, 1.1 * G), held=0.9)
     both = limit(SNDBUF, thread, WIRE, joint=("thread",))

@@ -154,7 +154,7 @@ class Judge:
         sets = any(not one.experiment for one in finding.wanted)
         if finding.severity == ADVICE and sets and lifts(rule, finding.relieves, fact, facts):
             finding = replace(finding, severity=WARNING)
-        known = prediction(rule, finding.relieves, fact, facts)
+        known = prediction(rule, finding, fact, facts)
         if known is None:
             return finding
         earlier = self.earlier(rule.id) if self.earlier is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ...facts import Facts
 from ...facts.counters import passed_by
@@ -26,7 +26,7 @@ from ..language.moment import Scope
 from ..language.native import value_of
 from ..language.tunable import CPUS, canonical, known, type_of
 from ..language.values import KEEP, Value, setting
-from ..rules.rule import Fix, Rule, Wanted
+from ..rules.rule import Finding, Fix, Rule, Wanted
 from .yielding import nics_of
 
 
@@ -99,21 +99,20 @@ def _kept(value: tuple[Value, ...], now: Value) -> tuple[Value, ...] | None:
     return tuple(old if new is KEEP else new for old, new in zip(now, value, strict=True))
 
 
-def prediction(
-    rule: Rule, relieves: Collection[str], fact: object, facts: Facts
-) -> Prediction | None:
+def prediction(rule: Rule, finding: Finding, fact: object, facts: Facts) -> Prediction | None:
     """The prediction for the busiest flow or interface of the target that its fix relieves.
 
-    `relieves`: stages, of the finding. An interface comes before its flows, since its rate includes
-    theirs. None if the fix relieves no stage that limits the target, or if no stage after it has a
-    known capacity.
+    An interface comes before its flows, since its rate includes theirs. None if the fix relieves no
+    stage that limits the target, or if no stage after it has a known capacity.
     """
+    relieves = finding.relieves
     if not relieves:
         return None
+    larger = _larger(finding.wanted, facts.sysctls)
     kinds = {nic.name: nic.kind for nic in facts.nics}
     unseen = {nic.name for nic in facts.nics if passed_by(nic.per_s)}  # the rate is the kernel's
     known = (
-        predict(limit, _on_its_way(relieves, limit))
+        predict(limit, _on_its_way(relieves, limit), larger)
         for limit in facts.limits
         if (limit.over != "nic" or limit.nic not in unseen)
         and limit.namespace is None  # the settings of others are not those of the finding
@@ -121,6 +120,18 @@ def prediction(
         and _judged(rule, kinds.get(limit.nic or ""))
     )
     return max(filter(None, known), key=lambda one: one.rate[0], default=None)
+
+
+def _larger(wanted: Iterable[Wanted], sysctls: Mapping[str, str]) -> dict[str, float]:
+    """How many times its last number each sysctl that is enlarged becomes."""
+    names = {one.setting.removeprefix("sysctl."): _last(one.value) for one in wanted}
+    both = {name: (_last(sysctls.get(name, "")), new) for name, new in names.items()}
+    return {name: new / old for name, (old, new) in both.items() if new > old > 0}
+
+
+def _last(numbers: str) -> int:
+    last = numbers.split()[-1:]
+    return int(last[0]) if last and last[0].isdecimal() else 0
 
 
 def lifts(rule: Rule, relieves: Collection[str], fact: object, facts: Facts) -> bool:

@@ -9,18 +9,21 @@ If another stage limits as well and the fix does not relieve it, that one stays 
 that is full only because of what is lifted does not stay: the congestion window grows until the
 path loses segments, and a full queue fills windows and buffers and loses packets. What a CPU
 carries bounds the rate only if the fix leaves the size of what it handles at a time (`resized`).
+A buffer that ends at its sysctl carries more in proportion to that, and may be full again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ...terms.dataclass import dataclass
 from . import Interval, Limit, Reading
 from .following import bound, limits, nearest, resized
-from .stages import having
+from .stages import declared, having
 
+_AS_NOW: Final[Mapping[str, float]] = {}
 FEWEST: Final = 3  # proofs of a rule, before its predictions are called wrong
 
 
@@ -64,10 +67,13 @@ def expected(rate: Interval, capacity: Interval) -> float:
     return min(max(sum(capacity) / 2, rate[0]), rate[1])
 
 
-def predict(limit: Limit, relieved: Collection[str]) -> Prediction | None:
+def predict(
+    limit: Limit, relieved: Collection[str], larger: Mapping[str, float] = _AS_NOW
+) -> Prediction | None:
     """What a fix that relieves these stages brings; None if they do not limit or nothing is known.
 
-    Only a stage that limits is lifted: of two shapers the slower one, not the next.
+    Only a stage that limits is lifted: of two shapers the slower one, not the next. `larger` has
+    how many times the present value the fix sets a sysctl to.
     """
     gone = lifted(limit, relieved)
     if limit.rate is None or not gone:
@@ -79,6 +85,13 @@ def predict(limit: Limit, relieved: Collection[str]) -> Prediction | None:
     ]
     following = nearest(limit, stays) if stays else limit.next
     most = following or bound(limit)
+    grown = [replace(one, capacity=(one.capacity[0] * times, one.capacity[1] * times))
+             for one in gone if one.capacity is not None
+             for name, times in larger.items()
+             if name == declared()[one.stage].most and one.name.endswith(name)]  # fmt: skip
+    for one in grown:
+        if most is None or not most.capacity or sum(one.capacity or ()) < sum(most.capacity):
+            following = most = one
     if most is None or most.capacity is None:
         return None
     return Prediction(limit, (limit.rate, max(limit.rate, most.capacity[1])), following, most)

@@ -26,6 +26,7 @@ class Stage:
     receiving: int = 0
     always: tuple[str, ...] = ()  # directions in which its bar is always shown
     setting: str = ""  # of the interface, that decides about it; the pane of the NIC shows it
+    most: str = ""  # the sysctl whose last number its size ends at; a reading of that size names it
     cores: bool = False  # the pane of cores shows it, else that of flows
     card: bool = False  # only a network card has it
     queue: bool = False  # packets wait in it: while it is full, windows and buffers fill as well

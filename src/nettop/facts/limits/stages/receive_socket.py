@@ -27,7 +27,7 @@ from . import cpu
 STAGES: Final = (
     Stage("rcvbuf", "the receive buffer", "the receive buffer of the socket", "SOCKET",
           "a larger buffer, or read sooner", precedence=130, receiving=110, always=("rx",),
-          implies="application", why="socket buffers full",
+          implies="application", why="socket buffers full", most="net.ipv4.tcp_rmem",
           lost_here=("rcvq_drops", "socket_backlog_drops", "udp_rcvbuf_errors",
                      "udp_memory_errors")),
 )  # fmt: skip

@@ -27,7 +27,7 @@ STAGES: Final = (
           fault=False, implies="rcvbuf"),
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
-          fed=True, why="UDP send buffers full"),
+          fed=True, why="UDP send buffers full", most="net.ipv4.tcp_wmem"),
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35,
