@@ -20,21 +20,29 @@ from nettop.views.observer import Observer
 RULES = Path(__file__).parents[2] / "rules"
 SLACK = 2.0  # percent of a core: times are counted in ticks of 10 ms, in two windows
 ENDS = ("demo-ends.host.gz", "demo-ends.peer.host.gz")
-ALL = ("demo.host.gz", "cured", *ENDS)
+CURED = tuple(name.replace("ends", "ends-cured") for name in ENDS)
+ALL = ("demo.host.gz", "demo-cured.host.gz", *ENDS, *CURED)
+BOTH = pytest.mark.parametrize("files", [ENDS, CURED], ids=["as it is", "after the change"])
 FEW = 0.001  # of an interface: its ARP and the like are no packets of a flow
 HEADERS = 66  # bytes of Ethernet, IP and TCP with timestamps
 
 
+def played(name: str) -> Replay:
+    """A demo; of the entries that differ after its change, the demo with them."""
+    if "-cured" not in name:
+        return Replay(load(str(RULES / name)))
+    both = (load(str(RULES / one)) for one in (name.replace("-cured", ""), name))
+    source = Played(*both).changed(far=False)
+    source.loop = False
+    return source
+
+
 @cache
 def moments(name: str) -> tuple[Facts, ...]:
-    """The facts of all moments that have rates; `cured` is the demo after its change."""
+    """The facts of all moments that have rates, in a demo or in one after its change."""
 
     def read() -> Iterator[Facts]:
-        source = Replay(load(str(RULES / ("demo.host.gz" if name == "cured" else name))))
-        if name == "cured":
-            both = (load(str(RULES / f"{one}.host.gz")) for one in ("demo", "demo-cured"))
-            source.moments = [*Played(*both).courses[True]]
-            source._step(0)
+        source = played(name)
         observer = Observer(source)
         observer.step()
         while source.wait(1):
@@ -112,7 +120,7 @@ def test_the_larger_ring_receives_more_in_each_second() -> None:
     def rates(name: str) -> list[float]:
         return [max(nic.per_s.rx_bytes or 0.0 for nic in facts.nics) for facts in moments(name)]
 
-    for before, after in zip(rates("demo.host.gz"), rates("cured"), strict=True):
+    for before, after in zip(rates("demo.host.gz"), rates("demo-cured.host.gz"), strict=True):
         assert 8 * after > 9e10 > 8 * before
 
 
@@ -127,11 +135,11 @@ def stream(frame: Frame) -> Any:
 
 
 @cache
-def frames() -> tuple[Both, ...]:
+def frames(files: tuple[str, str]) -> tuple[Both, ...]:
     """Both ends at all moments, as they are read together."""
-    near = Replay(load(str(RULES / ENDS[0])))
-    mark = mark_of(near.comment)
-    far = other_end(near, str(RULES / ENDS[1]), mark)
+    near = played(files[0])
+    far = other_end(near, str(RULES / ENDS[1]), mark_of(near.comment))
+    far.begin(played(files[1]).moments)
     sampler = BothSampler(Sampler(near), Sampler(far))
     wanted = {"sockets_tcp", "link_stats", "sysctls"}
     return (
@@ -140,9 +148,10 @@ def frames() -> tuple[Both, ...]:
     )
 
 
-def test_both_ends_of_a_transfer_tell_the_same() -> None:
-    assert len(frames()) == SECONDS + 1
-    for both in frames():
+@BOTH
+def test_both_ends_of_a_transfer_tell_the_same(files: tuple[str, str]) -> None:
+    assert len(frames(files)) == SECONDS + 1
+    for both in frames(files):
         near, far = stream(both.here), stream(both.there)
         assert (near.local, near.local_port) == (far.remote, far.remote_port)
         assert (near.snd_wscale, near.rcv_wscale) == (far.rcv_wscale, far.snd_wscale)
@@ -156,13 +165,17 @@ def test_both_ends_of_a_transfer_tell_the_same() -> None:
         assert (here.tx_bytes, here.rx_bytes) == (there.rx_bytes, there.tx_bytes)
 
 
-def test_the_transfer_is_limited_by_the_window_that_the_receiver_offers() -> None:
+@BOTH
+def test_the_transfer_is_limited_by_the_window_that_the_receiver_offers(
+    files: tuple[str, str],
+) -> None:
     before: Both | None = None
-    for both in frames():
+    buffer = demo_ends.COURSES[files is CURED].buffer
+    for both in frames(files):
         near, far = stream(both.here), stream(both.there)
         known = {row.name: row.value for row in both.there.rows("sysctls")}
         most = int(known["net.ipv4.tcp_rmem"].split()[2])
-        assert far.rcvbuf == most == 6 << 20  # tcp_rcv_space_adjust(): twice what arrives, at most
+        assert far.rcvbuf == most == buffer  # tcp_rcv_space_adjust(): twice what arrives, at most
         assert far.rcv_ssthresh == far.rcv_space == most // 2  # tcp_adv_win_scale is 1
         assert near.snd_wnd == far.rcv_ssthresh
         flying = near.unacked * near.mss
@@ -180,8 +193,11 @@ def test_the_transfer_is_limited_by_the_window_that_the_receiver_offers() -> Non
         before = both
 
 
-def test_the_sockets_close_together_are_read_before_and_after_those_of_the_other_end() -> None:
-    for both in frames():
+@BOTH
+def test_the_sockets_close_together_are_read_before_and_after_those_of_the_other_end(
+    files: tuple[str, str],
+) -> None:
+    for both in frames(files):
         first, last = stream(both.close.before), stream(both.close.after)
         there = stream(both.close.there)
         assert first.bytes_acked < there.bytes_received < first.bytes_sent + first.mss

@@ -1,5 +1,6 @@
 """The demo plays changes and a proof; nothing of this machine is read for them or written."""
 
+import argparse
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,13 +11,14 @@ from hang import HANG, until
 from pane_text import words
 
 from nettop import settings
+from nettop.commands import top
 from nettop.host.played import Played
-from nettop.host.recording import load
 from nettop.panes import hints, page
 from nettop.panes.tests import running
+from nettop.tui import app
 from nettop.tui.actions import Actions
 from nettop.tui.notes import Update
-from nettop.tui.playing import CONFIRM, PAIRS
+from nettop.tui.playing import CONFIRM, OVER, PAIRS
 from nettop.views.ask import Ask
 from nettop.views.build import Plans, merge, scene_of
 from nettop.views.observer import Observer
@@ -24,17 +26,21 @@ from nettop.views.past import History
 from nettop.views.scene import RunningTest, Scene, origin_of
 from nettop.views.view import View
 
-RULES = Path(__file__).parents[2] / "rules"
+BUFFER = "receive-cap-below-bdp@host at dtn2"
 FINDING = "rx-ring-overrun@ens2np0"
 SETTING = "ring.rx@ens2np0"
 
 
 class Stage:
-    """The demo without a terminal: each step is a sample."""
+    """A demo without a terminal: each step is a sample."""
 
-    def __init__(self) -> None:
-        demo, cured = (load(str(RULES / name)) for name in ("demo.host.gz", "demo-cured.host.gz"))
-        self.source = Played(demo, cured)
+    def __init__(self, name: str = "ring") -> None:
+        args = argparse.Namespace(demo=name, replay=top.demo(name), peer=None)
+        source, far = top._played(args)
+        assert isinstance(source, Played)
+        source.pace = 0.0
+        self.source = source
+        self.pairing = app._other_end(args, source, far, lambda _: None)
         self.observer = Observer(self.source)
         self.plans = Plans(self.source)
         self.scene = Scene(origin=origin_of(self.source))
@@ -49,16 +55,21 @@ class Stage:
         """The next sample, as the engine and the screen take it."""
         self.source.wait(1)
         if self.source.opening:
+            if self.pairing is not None:
+                self.pairing.restart()
             self.observer.restart()
             return self.scene
         observation = self.observer.step()
+        if self.pairing is not None:
+            self.pairing.offer(observation)
         new = scene_of(observation, History(), self.plans)
+        new = replace(new, peer=self.pairing.shown if self.pairing is not None else None)
         self.post(lambda old: merge(old, new))
         self.actions.follow(self.scene, View())
         return self.scene
 
-    def press(self, verb: str) -> None:
-        self.actions.do(Ask(verb, FINDING), View(), self.scene)
+    def press(self, verb: str, finding: str = FINDING) -> None:
+        self.actions.do(Ask(verb, finding), View(), self.scene)
         assert self.actions.wait(HANG)
 
     def agree(self) -> None:
@@ -73,21 +84,81 @@ class Stage:
 
 
 @pytest.fixture
-def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
-    """A demo whose every write to a setting, a journal or a result would fail the test."""
+def unwritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Every write to a setting, a journal or a result would fail the test."""
 
     def written(*_: object, **__: object) -> None:
         raise AssertionError("the demo wrote to this machine")
 
     monkeypatch.setattr(settings, "write", written)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    yield
+    assert [*tmp_path.rglob("*")] == []
+
+
+@pytest.fixture
+def stage(unwritten: None) -> Iterator[Stage]:
     made = Stage()
-    while made.scene.finding(FINDING) is None:
-        made.step()
+    until(lambda: made.step().finding(FINDING) is not None)
     yield made
     made.actions.stop()
     assert made.actions.wait(HANG)
-    assert [*tmp_path.rglob("*")] == []
+
+
+@pytest.fixture
+def ends(unwritten: None) -> Iterator[Stage]:
+    """The demo of both ends."""
+    made = Stage("ends")
+    until(lambda: made.step().finding(BUFFER) is not None)
+    yield made
+    made.actions.stop()
+    assert made.actions.wait(HANG)
+
+
+def sent(stage: Stage) -> float:
+    """The rate of the transfer, Gbit/s."""
+    nic = stage.step().foremost
+    assert nic is not None
+    return 8e-9 * (nic.per_s.tx_bytes or 0.0)
+
+
+def test_the_larger_buffer_of_the_other_end_is_played_and_undone(ends: Stage) -> None:
+    predicted = ends.scene.finding(BUFFER).predicted  # type: ignore[union-attr]
+    assert predicted is not None
+    assert predicted.bound.stage == "rcvbuf"
+    assert sent(ends) < 0.6
+    ends.press("apply", BUFFER)
+    question = ends.scene.question
+    assert question is not None
+    assert question.title == f"DEMO, nothing of this host is changed: Apply {BUFFER}"
+    assert [one[0] for one in question.changes] == ["sysctl.net.ipv4.tcp_rmem"]
+    ends.agree()
+    until(lambda: sent(ends) > 2.5)
+    assert predicted.rate[0] < 1e9 * sent(ends) < predicted.rate[1]
+    (entry,) = ends.scene.journal
+    assert (entry.host, entry.state, entry.user) == ("dtn2", "pending", "demo")
+    ends.press("confirm", BUFFER)
+    assert ends.scene.journal[0].state == "applied"
+    until(lambda: ends.step().finding(BUFFER) is not None)
+    ends.press("apply", BUFFER)  # larger still: there is no such course
+    assert ends.scene.question is None
+    assert ends.scene.notes[-1].text == OVER
+    ends.press("undo", BUFFER)
+    assert ends.scene.question is not None
+    ends.agree()
+    until(lambda: sent(ends) < 0.6)
+
+
+def test_the_larger_buffer_of_the_other_end_is_proved(ends: Stage) -> None:
+    ends.press("prove", BUFFER)
+    question = ends.scene.question
+    ends.post(lambda now: replace(now, question=None))
+    ends.actions.do(Ask("agree"), View(), replace(ends.scene, question=question))
+    until(lambda: bool(ends.step().results))
+    (result,) = ends.scene.results
+    assert (result.verdict, len(result.before), len(result.after)) == ("better", PAIRS, PAIRS)
+    until(lambda: ends.scene.progress is None)
+    assert [one.state for one in ends.scene.journal] == ["applied"]
 
 
 def test_a_change_is_played_confirmed_and_undone(stage: Stage) -> None:

@@ -33,8 +33,8 @@ from . import (
 )
 
 GROUP = "look"
-CURED = "demo-cured.host.gz"  # what differs in the demo once its change was applied
-DEMOS = {"ring": "demo.host.gz", "ends": "demo-ends.host.gz"}
+CURED = "-cured"  # in the name of what differs in a demo once its change was applied
+DEMOS = {"ring": "demo", "ends": "demo-ends"}
 HELP = "open the screen (the default command)"
 
 
@@ -105,12 +105,7 @@ def run(args: argparse.Namespace) -> int:
         os.dup2(1, 2)
     from ..tui.app import run as draw
 
-    source = _played(args) if args.demo == "ring" else open_source(args, pace=1.0, loop=True)
-    if not source.ends:
-        check_peer(args, source)
-        return draw(args, source)
-    _enter(source)
-    return draw(args, source, open_peer(args, source))
+    return draw(args, *_opened(args))
 
 
 def _install(args: argparse.Namespace) -> bool:
@@ -147,17 +142,33 @@ def _enter(source: Source) -> None:
         enter(source)
 
 
-def _played(args: argparse.Namespace) -> Source:
-    """The demo whose changes are played: the recording, and what it is with them."""
-    from ..config import rules_folder
+def _opened(args: argparse.Namespace) -> tuple[Source, Source | None]:
+    """What is shown, and the recorded other end."""
+    if args.demo:
+        return _played(args)
+    source = open_source(args, pace=1.0, loop=True)
+    if not source.ends:
+        check_peer(args, source)
+        return source, None
+    _enter(source)
+    return source, open_peer(args, source)
+
+
+def _played(args: argparse.Namespace) -> tuple[Source, Source | None]:
+    """The demo, whose changes are played, and its other end where it has both."""
     from ..host.played import Played
-    from ..host.recording import load
+    from ..host.recording import Replay, load, other_file
 
-    return Played(load(args.replay), load(str(rules_folder() / CURED)), pace=1.0)
+    changed = demo(args.demo, CURED)
+    source = Played(load(args.replay), load(changed), pace=1.0)
+    far = open_peer(args, source)
+    if isinstance(far, Replay):
+        source.join(far, load(other_file(changed)))
+    return source, far
 
 
-def demo(name: str = "ring") -> str:
+def demo(name: str = "ring", course: str = "") -> str:
     """A recording that is part of nettop."""
     from ..config import rules_folder
 
-    return str(rules_folder() / DEMOS[name])
+    return str(rules_folder() / f"{DEMOS[name]}{course}.host.gz")

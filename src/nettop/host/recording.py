@@ -32,7 +32,7 @@ import base64
 import re
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from math import ceil
@@ -91,6 +91,11 @@ class Replay:
                 self._tree[name] = body
         for follow in self.followers:
             follow(index, self._offset)
+
+    def begin(self, moments: Iterable[RecordedMoment]) -> None:
+        """Go to the first of these moments, which are played from now on."""
+        self.moments = [*moments]
+        self._step(0)
 
     def follow(self, index: int, offset: float) -> None:
         """Go to a moment, with that many seconds added to its clock: that of the other end."""

@@ -1,7 +1,8 @@
 """What `a`, `p`, `u` and `c` do in the demo: they are played, and nothing reaches this host.
 
-The recording has a second course, as it is with the larger ring. A change is an entry of the
-screen only: it is in no journal, and no setting of this machine is read or written.
+The recording has a second course, as it is with one change: a larger ring, or a larger buffer of
+the other end. A change is an entry of the screen only: it is in no journal, and no setting of this
+machine is read or written.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ..changes.plan import plan
 from ..terms.text import line
 from ..views.ask import Ask
+from ..views.kept import PEERS
 from ..views.scene import (
     IN_FORCE,
     JournalEntry,
@@ -31,14 +33,15 @@ from .trying import proof_of
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..host.played import Played
+    from ..host.recording import Replay
 
 VERBS: Final = frozenset("apply prove undo confirm agree stop".split())
 CONFIRM: Final = 30.0  # seconds, as on a host
 PAIRS: Final = 5
 SAMPLES: Final = 2  # of each run
 STEP: Final = 0.1  # seconds between looks for a new sample
-RING: Final = "ring.rx@"
-ONLY: Final = "the demo plays the larger ring only: select the finding of the receive ring"
+ONLY: Final = "the demo plays another change: select"
+OVER: Final = "the demo plays one change, and it is made: u undoes it"
 
 
 class Playing:
@@ -49,11 +52,12 @@ class Playing:
         self.source = source
         self.post = post
         self.altered = altered
-        self.ring = ""  # as sampled last
+        self.cured = False  # the course that was sampled last
+        self.host = ""  # the other end, where the question is about it
         self.planning = Planning(source, self._asked)
         self.cancel: threading.Event | None = None
         self.sampled = 0.0  # the moment of the last one
-        self.seen: list[tuple[str, float]] = []  # of each sample: the ring, the rate (bit/s)
+        self.seen: list[tuple[bool, float]] = []  # of each sample: its course, the rate (bit/s)
 
     def _asked(self, update: Update) -> None:
         """Post an update of the planning; its question says that it is the demo."""
@@ -75,7 +79,7 @@ class Playing:
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the plan, made of the recording as on its host."""
         if self._plays(ask, scene, "apply"):
-            self.planning.do_apply(ask, view, scene)
+            Planning(self._end_of(self.host), self._asked).do_apply(ask, view, scene)
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what would be undone."""
@@ -86,13 +90,13 @@ class Playing:
         finding = self._plays(ask, scene, "prove")
         if finding is None:
             return
-        wanted = [(one.setting, one.value) for one in finding.wanted]
-        changes = plan(wanted, self.source)
+        planning = Planning(self._end_of(self.host), self._asked)
+        changes = plan(_settings(finding), planning.source)
         if not changes:
             self.post(note("already set: nothing to prove; u undoes it", "warn"))
             return
         body = (
-            *self.planning.lines(changes),
+            *planning.lines(changes),
             line(
                 f" Set and reverted in turn, {PAIRS} pairs of runs, shortened to {SAMPLES} samples."
             ),
@@ -111,10 +115,22 @@ class Playing:
     def _plays(self, ask: Ask, scene: Scene, verb: str) -> Finding | None:
         """The finding, if its change has a course; else a note says which has one."""
         finding = changeable(ask.target, scene, self.post, verb)
-        if finding is not None and not any(one.setting.startswith(RING) for one in finding.wanted):
-            self.post(note(ONLY, "warn"))
+        if finding is None:
             return None
+        if not self._made(finding):
+            every = (*scene.findings, *(scene.peer.findings if scene.peer is not None else ()))
+            others = [one.id for one in every if one.wanted and self._made(one)]
+            self.post(note(f"{ONLY} {others[0]}" if others else OVER, "warn"))
+            return None
+        self.host = finding.host
         return finding
+
+    def _made(self, finding: Finding) -> bool:
+        """Whether the other course has what the finding sets."""
+        return not plan(_settings(finding), self.source.changed(far=bool(finding.host)))
+
+    def _end_of(self, host: str) -> Replay:
+        return self.source.far if host and self.source.far is not None else self.source
 
     def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """The question was answered with yes."""
@@ -133,10 +149,14 @@ class Playing:
 
         def update(scene: Scene) -> Scene:
             first = len(scene.journal) + 1
+            there = PEERS * bool(self.host)
             made = tuple(
-                JournalEntry(str(first + n), scene.wall, *change, state, finding, "demo")
+                JournalEntry(
+                    f"{there}{first + n}", scene.wall, *change, state, finding, "demo",
+                    host=self.host,
+                )
                 for n, change in enumerate(changes)
-            )
+            )  # fmt: skip
             waits = tuple(Pending(one.id, one.setting, scene.wall + CONFIRM) for one in made)
             pending = (*scene.pending, *waits) if state == "pending" else scene.pending
             return replace(scene, journal=(*made, *scene.journal), pending=pending)
@@ -169,10 +189,10 @@ class Playing:
         nic = scene.foremost
         if nic is not None and nic.per_s.rx_bytes is not None and scene.wall != self.sampled:
             self.sampled = scene.wall
-            last, self.ring = self.ring, str(nic.ring.rx)
-            if last not in ("", self.ring):
+            last, self.cured = self.cured, self.source.cured == (scene.wall >= self.source.turned)
+            if last != self.cured:
                 self.altered()
-            self.seen.append((str(nic.ring.rx), nic.per_s.rx_bytes * 8))
+            self.seen.append((self.cured, max(nic.per_s.rx_bytes, nic.per_s.tx_bytes or 0.0) * 8))
             del self.seen[: -10 * SAMPLES]
         late = {one.id: one for one in scene.pending if one.deadline <= scene.wall}
         if late:
@@ -188,7 +208,6 @@ class Playing:
         from ..trials.statistics import compare
 
         changes = tuple(changes)
-        rings = next((one[1:] for one in changes if one[0].startswith(RING)), ("", ""))
         cancel = self.cancel = threading.Event()
         runs: dict[bool, list[float]] = {False: [], True: []}
         try:
@@ -196,7 +215,7 @@ class Playing:
                 cured = bool(number % 2)
                 self._tell(finding, number, runs)
                 self.source.turn(cured=cured)
-                rate = self._run(rings[cured], cancel)
+                rate = self._run(cured, cancel)
                 if rate is None:
                     self.source.turn(cured=False)
                     self.post(note(f"demo: prove {finding}: stopped, reverted", "warn"))
@@ -226,11 +245,11 @@ class Playing:
             self.cancel = None
             self.post(lambda scene: replace(scene, progress=None))
 
-    def _run(self, ring: str, cancel: threading.Event) -> float | None:
-        """The mean rate of a run with a ring of that size; None if the proof was stopped."""
+    def _run(self, cured: bool, cancel: threading.Event) -> float | None:
+        """The mean rate of a run in that course; None if the proof was stopped."""
         self.seen.clear()
         while True:
-            own = [rate for size, rate in self.seen if size == ring]
+            own = [rate for course, rate in self.seen if course == cured]
             if len(own) >= SAMPLES:
                 return sum(own[-SAMPLES:]) / SAMPLES
             if cancel.wait(STEP):
@@ -249,6 +268,10 @@ class Playing:
             proof=proof_of(compared(known)),
         )  # fmt: skip
         self.post(lambda scene: replace(scene, progress=now))
+
+
+def _settings(finding: Finding) -> list[tuple[str, str]]:
+    return [(one.setting, one.value) for one in finding.wanted]
 
 
 def _ended(scene: Scene, ids: set[str], state: str) -> Scene:
