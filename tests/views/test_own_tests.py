@@ -84,6 +84,8 @@ def test_what_a_proof_kept_has_no_effect_but_that_of_the_proof() -> None:
     before = replace(scene, wall=106.0)
     assert altered.told(before, scene)
     assert altered.told(before, replace(scene, results=(proof,))) == []
+    played = replace(proof, title=proof.title + altered.DEMO)
+    assert altered.told(before, replace(scene, results=(played,))) == []
     held = replace(scene, journal=(replace(kept[0], state="held"),))  # another nettop proves it
     assert altered.told(before, held) == []
 

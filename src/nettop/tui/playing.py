@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..changes.plan import plan
 from ..terms.text import line
+from ..views.altered import DEMO
 from ..views.ask import Ask
 from ..views.kept import PEERS
 from ..views.scene import (
@@ -225,7 +226,7 @@ class Playing:
             kept = found.verdict == "better"
             low, high = found.interval
             result = StoredResult(
-                f"demo-{finding}", 0.0, "prove", f"{finding} (demo)", None,
+                f"demo-{finding}", 0.0, "prove", finding + DEMO, None,
                 (("median", f"{found.median_difference:+.1%}"),
                  (f"{found.confidence:.0%} interval", f"{low:+.1%} … {high:+.1%}"),
                  ("pairs", str(found.pairs)), ("", "kept" if kept else "reverted")),

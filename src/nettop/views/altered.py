@@ -64,6 +64,7 @@ def _settings(moment: _Same) -> Mapping[str, str]:
     return MappingProxyType(inventory(moment.facts, 0.0)["settings"])
 
 
+DEMO: Final = " (demo)"  # behind the title of a result that the demo played
 SPAN: Final = 5.0  # seconds that are compared, before and after
 SETTLES: Final = 2.0  # seconds after a change that say nothing: a link may come up again
 TOGETHER: Final = 3.0  # seconds: changes this close have one effect
@@ -92,7 +93,9 @@ def told(before: Scene, now: Scene) -> list[str]:
 def _effect(group: Sequence[JournalEntry], scene: Scene) -> str:
     first = group[0]
     if any(
-        one.tool == "prove" and one.title == first.finding and abs(one.wall - first.wall) < PROOF
+        one.tool == "prove"
+        and abs(one.wall - first.wall) < PROOF
+        and one.title.removesuffix(DEMO) == first.finding
         for one in scene.results
     ):
         return ""  # the traffic was that of the proof, which told the effect
