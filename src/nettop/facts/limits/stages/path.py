@@ -27,7 +27,7 @@ from ._peer_reader import asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
-          "look for loss and queues on the way there and back", precedence=160, sending=130,
+          "look for loss and queues both ways", precedence=160, sending=130,
           receiving=30, fed=True, between=True, implies="cwnd"),
     Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
           precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
