@@ -110,6 +110,7 @@ def test_the_functions_of_the_kernel_itself_are_read_once(
     """The next counter knows them; a module may have gone, and another be in its place."""
     file = tmp_path / "kallsyms"
     monkeypatch.setattr(symbols, "_FILE", str(file))
+    monkeypatch.setattr(symbols, "_PIECE", 40)  # bytes: a line is in two
     symbols.kernel.cache_clear()
     file.write_bytes(HIDDEN)
     first = symbols.Symbols()

@@ -20,6 +20,7 @@ _FILE: Final = "/proc/kallsyms"
 _HIDDEN: Final = b"0" * 16  # kptr_restrict
 _CODE: Final = b"tTwW"  # the types of functions
 _BLOCK: Final = 256  # names packed together: 6 KB, of which a third is kept
+_PIECE: Final = 1 << 16  # bytes
 _MODULE: Final = b"\t["  # before its name; also of BPF programs
 
 
@@ -112,12 +113,18 @@ def _code(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _others() -> list[bytes]:
-    """The lines of modules and programs, which come after those of the kernel itself."""
+    """The lines of modules and programs, which come after those of the kernel itself.
+
+    Piece by piece: once the 10 MB of all lines were in memory, the allocator keeps as much.
+    """
+    whole = b""
     try:
         with open(_FILE, "rb") as file:
-            every = file.read()
+            while piece := file.read(_PIECE):
+                whole = whole[-_PIECE:] + piece
+                if (first := whole.find(_MODULE)) >= 0:
+                    begin = whole.rfind(b"\n", 0, first) + 1
+                    return (whole[begin:] + file.read()).splitlines(keepends=True)
     except OSError:
-        return []
-    first = every.find(_MODULE)
-    begin = every.rfind(b"\n", 0, first) + 1 if first >= 0 else len(every)
-    return every[begin:].splitlines(keepends=True)
+        pass
+    return []
