@@ -10,7 +10,7 @@ import fake_host
 import pytest
 
 from nettop import settings
-from nettop.changes import plan, readback, undo
+from nettop.changes import plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.settings import Host
@@ -23,7 +23,7 @@ WANTED = [("rps.cpus@eth0/rx-0", "1"), ("link.txqueuelen@eth0", "70"), ("link.mt
 @pytest.fixture(autouse=True)
 def no_carrier_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interface that is gone has no carrier; the ten seconds for it would only cost time."""
-    defaults = readback.settle.__kwdefaults__
+    defaults = plan.settle.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "seconds", 0.0)
 

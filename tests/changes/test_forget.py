@@ -9,8 +9,8 @@ import pytest
 from warm import Warm
 
 from nettop.changes.remote import forget
-from nettop.host import install
-from nettop.host.install import Installed
+from nettop.host import once
+from nettop.host.once import Installed
 from nettop.terms.errors import Refused
 
 
@@ -23,8 +23,8 @@ class There:
         self.kept: list[bool] = []
         self.stays = ""
         monkeypatch.setattr("nettop.changes.remote.ROOTS", str(folder / "none"))
-        monkeypatch.setattr(install, "look", lambda *_, **__: known)
-        monkeypatch.setattr(install, "forget", self.removed)
+        monkeypatch.setattr(once, "look", lambda *_, **__: known)
+        monkeypatch.setattr(once, "forget", self.removed)
 
     def journal(self, *states: str, schema: int = 1) -> None:
         document = {"schema": schema, "changes": [{"state": one} for one in states]}

@@ -18,7 +18,7 @@ from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.memory import Memory
 from nettop.changes.namespaces import Survey
-from nettop.changes.readback import look
+from nettop.changes.plan import look
 from nettop.changes.retract import retract
 from nettop.changes.undo import undo
 from nettop.settings import Host, _device

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from nettop.collect import cpu, softnet
 from nettop.collect._table import Memory
-from nettop.frame.columns import columns
-from nettop.frame.fields import altered, values
+from nettop.frame.fields import altered, columns, values
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Counted, Entry, per_second, rates
 from nettop.host.recording import Replay

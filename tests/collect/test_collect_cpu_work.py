@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
 from nettop.collect._table import Memory
 from nettop.files import bounds
-from nettop.frame.columns import Columns
+from nettop.frame.fields import Columns
 from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.terms import cpulist, irqname

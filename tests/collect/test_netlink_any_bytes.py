@@ -37,7 +37,7 @@ from nettop.collect import (
     rings,
     routes,
 )
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits
+from nettop.host.netlink import driver, ethtool, legacy
 from nettop.host.netlink.codec import attribute
 
 PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
@@ -121,7 +121,7 @@ def test_ioctl_answers_may_be_any_bytes(data: st.DataObject) -> None:
         driver.info, driver.string_names, driver.rss, driver.rules, driver.receive_rings,
         lambda s, d: driver.hash_fields(s, d, "tcp4"), lambda s, d: driver.statistics(s, d, 3),
         lambda s, d: legacy.one(s, "rings", d), lambda s, d: legacy.one(s, "coalesce", d),
-        legacy_bits.features, legacy_bits.linkmodes,
+        legacy.features, legacy.linkmodes,
     ):  # fmt: skip
         try:
             ask(source, "eth0")

@@ -35,7 +35,7 @@ from nettop.collect import (
     rss,
 )
 from nettop.frame.fields import light
-from nettop.host.netlink import driver, ethtool, legacy_bits
+from nettop.host.netlink import driver, ethtool, legacy
 from nettop.host.netlink.codec import attribute
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
@@ -288,14 +288,14 @@ def test_a_host_that_tells_features_in_no_way_has_none_to_show() -> None:
 
 def test_the_kernel_here_answers_the_same_by_ioctl_and_netlink() -> None:
     here = Live()
-    by_ioctl = legacy_bits.features(here, "lo")
+    by_ioctl = legacy.features(here, "lo")
     by_netlink = ethtool.one(here, "features", "lo")
     for which in ("hw", "wanted", "active", "nochange"):
         assert by_ioctl[which].value == by_netlink[which].value, which
-    names = driver.string_names(here, "lo", legacy_bits.FEATURES)
+    names = driver.string_names(here, "lo", legacy.FEATURES)
     assert names == ethtool.strings(here, "features")
     modes = ethtool.strings(here, "linkmodes")
-    assert modes[: len(legacy_bits.LINK_MODES)] == legacy_bits.LINK_MODES
+    assert modes[: len(legacy.LINK_MODES)] == legacy.LINK_MODES
 
 
 @pytest.mark.parametrize(("answer", "adaptive"), [(0, None), (1, True)])

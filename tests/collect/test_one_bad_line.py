@@ -25,8 +25,8 @@ from nettop.collect import (
     wireless,
     xfrm,
 )
-from nettop.collect._shaping import htb
 from nettop.collect.interrupts import _is_fixed
+from nettop.collect.qdiscs import htb
 from nettop.frame.rates import Partly
 from nettop.host.netlink.codec import attribute
 from nettop.host.recording import Replay, load

@@ -7,7 +7,7 @@ from folded import folded
 from netlink_bytes import message, nest, text
 
 from nettop.collect import classes, qdiscs
-from nettop.collect._shaping import hfsc, htb, largest, qdisc, room
+from nettop.collect.qdiscs import hfsc, htb, largest, qdisc, room
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import Request, attribute
 from nettop.host.source import Source

@@ -14,8 +14,8 @@ from nettop.commands import prove
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.terms.errors import Refused
+from nettop.trials.end import Cancelled
 from nettop.trials.experiment import METRICS
-from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
 from nettop.trials.statistics import ExperimentPlan

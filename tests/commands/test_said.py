@@ -12,7 +12,7 @@ from warm import Warm
 from nettop import config as files
 from nettop.cli import main
 from nettop.commands import rate, why
-from nettop.config.folders import ConfigError
+from nettop.config import ConfigError
 from nettop.files import bounds, trust
 from nettop.host import pseudonyms
 from nettop.host.recording import Replay, load
@@ -84,7 +84,7 @@ def test_numbers_are_those_of_the_text() -> None:
 def test_a_file_that_does_not_exist_is_not_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nettop.config.folders.trusted", lambda _path: False)
+    monkeypatch.setattr("nettop.config.trusted", lambda _path: False)
     path = tmp_path / "config.toml"
     assert files._text(path) == ""
     path.write_text("")

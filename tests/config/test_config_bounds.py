@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from nettop import config as files
-from nettop.config import folders
 
 
 def config(text: str) -> Any:
-    place = folders.user_folder()
+    place = files.user_folder()
     place.mkdir(parents=True, exist_ok=True)
     (place / "config.toml").write_text(text)
     return files.load()
@@ -56,7 +55,7 @@ def test_a_long_value_is_cut_off(length: int, shown: str) -> None:
 def test_muted_findings_are_lines_and_comments_are_not() -> None:
     files.mute(["rx-ring@eth0", "a@b"])
     assert files.muted() == ["rx-ring@eth0", "a@b"]
-    place = folders.user_folder() / "muted"
+    place = files.user_folder() / "muted"
     place.write_text("# why\n\n  \n rx-ring@eth0 \na#b@c\n#x\n")
     assert files.muted() == ["rx-ring@eth0", "a#b@c"]
     place.unlink()

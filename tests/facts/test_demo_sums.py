@@ -13,8 +13,7 @@ from nettop.facts import Facts
 from nettop.frame.rates import Both, Frame
 from nettop.host.played import Played
 from nettop.host.recording import Replay, load, mark_of, other_end
-from nettop.sampling.both import BothSampler
-from nettop.sampling.sampler import Sampler
+from nettop.sampling.sampler import BothSampler, Sampler
 from nettop.views.observer import Observer
 
 RULES = Path(__file__).parents[2] / "rules"

@@ -13,8 +13,7 @@ import fleet_hosts
 import pytest
 from thinned import thinned
 
-from nettop.fleet.differing import natural
-from nettop.fleet.model import Fleet, gathered
+from nettop.fleet.differing import Fleet, gathered, natural
 from nettop.fleet.reading import readings
 from nettop.fleet.report import WIDTH, Document, document, text
 from nettop.terms.text import cells

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import link_stats
-from nettop.frame.columns import columns
-from nettop.frame.fields import counter, gauge, label, light, vector
+from nettop.frame.fields import columns, counter, gauge, label, light, vector
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Counted, Entry, per_second
 

@@ -13,7 +13,7 @@ import pytest
 from folded import folded
 from netlink_bytes import Fake
 
-from nettop.host.netlink import driver, legacy, legacy_bits
+from nettop.host.netlink import driver, legacy
 from nettop.host.netlink.codec import Bits
 
 Words = list[tuple[str, Any]]
@@ -269,19 +269,19 @@ def test_features_in_blocks_of_32(blocks: int) -> None:
     words = [word for one in sets for word in one]
     answer = struct.pack(f"=II{4 * blocks}I", 0x3A, blocks, *words)
     source = Driver(lambda request: answer)
-    found = legacy_bits.features(source, "eth0")
+    found = legacy.features(source, "eth0")
     for place, name in enumerate(("hw", "wanted", "active", "nochange")):
         value = sum(one[place] << 32 * block for block, one in enumerate(sets))
         assert found[name] == Bits(value, value, 32 * blocks)
     assert source.requests == [struct.pack("=II", 0x3A, 8) + bytes(16 * 8)]
-    cut(lambda one: legacy_bits.features(one, "eth0"), lambda request: answer, len(answer))
+    cut(lambda one: legacy.features(one, "eth0"), lambda request: answer, len(answer))
 
 
 @pytest.mark.parametrize("blocks", [0, 9])
 def test_features_of_no_block_or_too_many_are_an_error(blocks: int) -> None:
     answer = struct.pack("=II", 0x3A, blocks) + bytes(16 * blocks)
     with pytest.raises(ValueError, match="cut off"):
-        legacy_bits.features(Driver(lambda request: answer), "eth0")
+        legacy.features(Driver(lambda request: answer), "eth0")
 
 
 @pytest.mark.parametrize("count", [1, 3, 127])
@@ -296,14 +296,14 @@ def test_link_modes_in_words_of_32(count: int) -> None:
         told = LinkSettings(0x4C, 25_000, 1, 3, 9, 1, 0, 0, 0, count)
         return bytes(told) + struct.pack(f"={3 * count}I", *words)
 
-    found = legacy_bits.linkmodes(Driver(answer), "eth0")
+    found = legacy.linkmodes(Driver(answer), "eth0")
     supported, advertised, partner = (
         sum(w << 32 * n for n, w in enumerate(words[count * p : count * (p + 1)])) for p in range(3)
     )
     assert found == {"speed": 25_000, "duplex": 1, "port": 3, "autoneg": 1,
                      "ours": Bits(advertised, supported, 32 * count),
                      "peer": Bits(partner, partner, 32 * count)}  # fmt: skip
-    cut(lambda one: legacy_bits.linkmodes(one, "eth0"), answer, 48 + 12 * count)
+    cut(lambda one: legacy.linkmodes(one, "eth0"), answer, 48 + 12 * count)
 
 
 @pytest.mark.parametrize(("there", "name"), [(40, "f39"), (33, "f32"), (32, "f0"), (256, "f255")])
@@ -317,7 +317,7 @@ def test_a_feature_is_requested_in_its_block(there: int, name: str) -> None:
 
     for on in (True, False):
         kernel: Any = Driver(answer)
-        legacy_bits.put(kernel, "eth0", {name: on})
+        legacy.put(kernel, "features", "eth0", {name: on})
         block, bit = divmod(int(name[1:]), 32)
         blocks = -(-there // 32)
         words = [0] * (2 * blocks)
@@ -326,4 +326,4 @@ def test_a_feature_is_requested_in_its_block(there: int, name: str) -> None:
         assert kernel.requests[1] == struct.pack(f"=II{2 * blocks}I", 0x3B, blocks, *words)
         assert kernel.requests[0][:12] == struct.pack("=III", 0x1B, 4, 0)
     with pytest.raises(ValueError, match="not known to this kernel's ethtool"):
-        legacy_bits.put(Driver(answer), "eth0", {"turbo": True})  # type: ignore[arg-type]
+        legacy.put(Driver(answer), "features", "eth0", {"turbo": True})  # type: ignore[arg-type]

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from nettop.collect import drop_reasons
 from nettop.frame.rates import Partly
 from nettop.host import bpf, drop_monitor, monitor_guard
-from nettop.host.netlink import net_dm
 from nettop.host.netlink.codec import HEADER, attribute, encode
 
 OURS, THEIRS = bytes.fromhex("020000000001"), bytes.fromhex("020000000009")
@@ -44,7 +43,7 @@ def packet(reason: str | None, symbol: str, payload: bytes, came_by: int = 0, **
     }  # fmt: skip
     if reason is not None:
         values["reason"] = reason
-    return message(5, encode(net_dm.REPORT, values))
+    return message(5, encode(monitor_guard.REPORT, values))
 
 
 def frame(
@@ -65,7 +64,7 @@ def frame(
 
 def lines(data: bytes, *, alone: bool = True) -> Counter[str]:
     """The lines of a message."""
-    return net_dm.lines(data, lambda address: PLACES.get(address, ""), HOSTS, alone=alone)
+    return monitor_guard.lines(data, lambda address: PLACES.get(address, ""), HOSTS, alone=alone)
 
 
 def test_a_sum_of_places_has_no_reason_and_the_protocol_of_the_function() -> None:

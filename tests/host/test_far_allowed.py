@@ -11,7 +11,7 @@ from folded import folded
 
 from nettop.host import far
 from nettop.host.far import allowed
-from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route, xfrm
+from nettop.host.netlink import driver, ethtool, legacy, netfilter, route, xfrm
 from nettop.host.recording import Replay, load
 
 FAR = Path(far.__file__).parent
@@ -137,8 +137,8 @@ def test_only_ethtool_commands_that_read_are_sent() -> None:
     reads = {
         driver.GDRVINFO, driver.GSTRINGS, driver.GSTATS, driver.GSSET_INFO, driver.GRXFH,
         driver.GRXRINGS, driver.GRXCLSRLCNT, driver.GRXCLSRULE, driver.GRXCLSRLALL, driver.GRSSH,
-        *(get for get, _, _ in legacy.CALLS.values()), legacy_bits.GFEATURES,
-        legacy_bits.GLINKSETTINGS,
+        *(get for get, _, _ in legacy.CALLS.values()), legacy.GFEATURES,
+        legacy.GLINKSETTINGS,
     }  # fmt: skip
     sent = set()
     for command in range(0x100):

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from nettop.host import install, prefix
+from nettop.host import once, prefix
 from nettop.host.connection import NoPythonError
 from nettop.host.distant import behind
-from nettop.host.install import File
+from nettop.host.once import File
 from nettop.host.source import HostLostError
-from nettop.trials.peer import Peer
+from nettop.trials.end import Peer
 
 ONE = File(__file__, "x86_64", 1, "0")
 
@@ -28,7 +28,7 @@ def test_the_machine_of_a_file_is_in_its_header(tmp_path: Path) -> None:
     path = tmp_path / "nettop"
     for number, name in ((62, "x86_64"), (183, "aarch64")):
         path.write_bytes(elf(machine=number))
-        assert install.file(str(path)).machine == name
+        assert once.file(str(path)).machine == name
 
 
 @pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", elf(bits=1), elf(order=2), elf(machine=40)])
@@ -36,7 +36,7 @@ def test_another_file_is_not_sent(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "nettop"
     path.write_bytes(data)
     with pytest.raises(ValueError, match="make binary builds it"):
-        install.file(str(path))
+        once.file(str(path))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_another_file_is_not_sent(tmp_path: Path, data: bytes) -> None:
 )
 def test_each_failure_is_one_sentence(script: str, sentence: str) -> None:
     with pytest.raises(HostLostError, match=sentence):
-        install.install(("sh", "-c", script), ONE)
+        once.install(("sh", "-c", script), ONE)
 
 
 @pytest.fixture

@@ -9,14 +9,12 @@ from unittest.mock import Mock
 import pytest
 
 from nettop.host import monitor_guard
-from nettop.host.netlink import net_dm
 from nettop.host.netlink.codec import encode
 
-SETTINGS = encode(net_dm.SETUP, {"alert_mode": 0, "trunc_len": 0, "queue_len": 1000})
+SETTINGS = encode(monitor_guard.SETUP, {"alert_mode": 0, "trunc_len": 0, "queue_len": 1000})
 GUARD = """
 import sys
 from nettop.host import monitor_guard as guard
-from nettop.host.netlink import net_dm
 names = {2: "CONFIG", 3: "START", 4: "STOP"}
 settings = {"alert_mode": 0, "trunc_len": 0, "queue_len": 1000}
 guard.last_attribute = lambda: %(last)d
@@ -25,7 +23,7 @@ class Kernel:
     def change(self, family, kind, body):
         if kind == %(refused)d:
             raise OSError(11, "again")
-        told = guard.decode(body, 0, len(body), net_dm.SETUP)
+        told = guard.decode(body, 0, len(body), guard.SETUP)
         print(names[kind], *told.values(), file=sys.stderr, flush=True)
 guard.Kernel = Kernel
 guard.main(sys.argv[1:])
@@ -84,5 +82,5 @@ def test_of_a_guard_that_was_killed_the_monitor_is_stopped_here(
         if killed:
             guard.kill()
         monitor_guard._end(guard, SETTINGS)
-        told = [(net_dm.STOP, b""), (net_dm.CONFIG, SETTINGS)] if killed else []
+        told = [(monitor_guard.STOP, b""), (monitor_guard.CONFIG, SETTINGS)] if killed else []
         assert [call.args[1:] for call in kernel.change.call_args_list] == told

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.host.bpf import perf
-from nettop.host.bpf.perf import Ring, Sample, records
+from nettop.host.bpf import profile
+from nettop.host.bpf.profile import Ring, Sample, records
 
 KERNEL, USER, MARK = 1, 2, 2**64 - 128
 IP = 0xFFFFFFFF81000010
@@ -67,19 +67,19 @@ class _Memory(Ring):
     """A ring without an event, filled by hand."""
 
     def __init__(self, tail: int) -> None:
-        self._memory = mmap.mmap(-1, mmap.PAGESIZE + perf.PIECE)
+        self._memory = mmap.mmap(-1, mmap.PAGESIZE + profile.PIECE)
         struct.pack_into("=QQ", self._memory, 1024, tail, tail)
 
     def add(self, data: bytes) -> None:
         (head,) = struct.unpack_from("=Q", self._memory, 1024)
         for at, byte in enumerate(data, head):
-            self._memory[mmap.PAGESIZE + at % perf.PIECE] = byte
+            self._memory[mmap.PAGESIZE + at % profile.PIECE] = byte
         struct.pack_into("=Q", self._memory, 1024, head + len(data))
 
 
 @pytest.mark.parametrize("before", [0, 8, 16, 40, len(IN_KERNEL)])
 def test_a_record_may_go_on_at_the_beginning_of_the_ring(before: int) -> None:
-    ring = _Memory(3 * perf.PIECE - before)
+    ring = _Memory(3 * profile.PIECE - before)
     ring.add(IN_KERNEL + IN_PROGRAM)
     assert ring.take() == records(IN_KERNEL + IN_PROGRAM)
     assert ring.take() == ([], 0)
@@ -88,8 +88,8 @@ def test_a_record_may_go_on_at_the_beginning_of_the_ring(before: int) -> None:
 
 
 def test_a_ring_that_is_full_to_the_last_byte_is_read_once() -> None:
-    ring = _Memory(perf.PIECE - 8)
-    many = perf.PIECE // len(IN_PROGRAM)
+    ring = _Memory(profile.PIECE - 8)
+    many = profile.PIECE // len(IN_PROGRAM)
     ring.add(IN_PROGRAM * many)
-    assert len(ring.take()[0]) == many == perf.PIECE / len(IN_PROGRAM)
+    assert len(ring.take()[0]) == many == profile.PIECE / len(IN_PROGRAM)
     assert ring.take() == ([], 0)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from nettop.host.bpf import counting, perf, profile
-from nettop.host.bpf.perf import Sample
+from nettop.host.bpf import counting, profile
+from nettop.host.bpf.profile import Sample
 
 NAMES = {100: "outer.cold", 199: "outer", 200: "inner", 300: ""}
 
@@ -45,7 +45,7 @@ class Bed:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.ring = 0.0, Ring()
-        monkeypatch.setattr(perf, "rings", lambda _cpus, _rate: ("clock", [self.ring]))
+        monkeypatch.setattr(profile, "rings", lambda _cpus, _rate: ("clock", [self.ring]))
         monkeypatch.setattr(profile, "Symbols", Symbols)
         monkeypatch.setattr(profile, "time", SimpleNamespace(monotonic=lambda: self.now))
         self.counter = profile.Counter()

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from nettop.collect import routing_rules
+from nettop.host import monitor_guard
 from nettop.host.netlink import (
     driver,
     ethtool,
     legacy,
-    legacy_bits,
-    net_dm,
     netfilter,
     route,
     way,
@@ -104,15 +103,15 @@ def used() -> Iterator[tuple[str, int]]:
     for name in ("NEWPOLICY", "GETPOLICY", "GETSADINFO"):
         yield f"XFRM_MSG_{name}", getattr(xfrm, name)
     yield from (("XFRMA_TMPL", number) for number in xfrm.POLICY)
-    for number, field in (net_dm.SETUP | net_dm.REPORT | net_dm.STATS).items():
+    for number, field in (monitor_guard.SETUP | monitor_guard.REPORT | monitor_guard.STATS).items():
         yield f"NET_DM_ATTR_{field.name.upper()}", number
     for name in ("ALERT", "CONFIG", "START", "STOP", "CONFIG_GET", "STATS_GET"):
-        yield f"NET_DM_CMD_{name}", getattr(net_dm, name)
-    yield "NET_DM_CMD_PACKET_ALERT", net_dm.PACKET
-    yield "NET_DM_GRP_ALERT", net_dm.GROUP
-    yield "NET_DM_ALERT_MODE_SUMMARY", net_dm.SUMMARY
-    yield "NET_DM_ALERT_MODE_PACKET", net_dm.EACH
-    for module in (driver, legacy_bits):
+        yield f"NET_DM_CMD_{name}", getattr(monitor_guard, name)
+    yield "NET_DM_CMD_PACKET_ALERT", monitor_guard.PACKET
+    yield "NET_DM_GRP_ALERT", monitor_guard.GROUP
+    yield "NET_DM_ALERT_MODE_SUMMARY", monitor_guard.SUMMARY
+    yield "NET_DM_ALERT_MODE_PACKET", monitor_guard.EACH
+    for module in (driver, legacy):
         for name, value in vars(module).items():
             if re.fullmatch("[GS][A-Z_]{4,}", name) and name != "STATISTICS":
                 yield f"ETHTOOL_{name}", value
@@ -136,7 +135,7 @@ def test_flags_and_string_sets_have_the_numbers_of_the_kernel() -> None:
                                    "eth-phy": 17, "eth-mac": 18, "eth-ctrl": 19,
                                    "rmon": 20}  # fmt: skip
     assert driver.STATISTICS == 1
-    assert legacy_bits.FEATURES == 4
+    assert legacy.FEATURES == 4
 
 
 def constants(text: str) -> dict[str, int]:

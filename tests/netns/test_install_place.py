@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 from hang import HANG, until
 
-from nettop.host import install
-from nettop.host.install import File, Installed
+from nettop.host import once
+from nettop.host.once import File, Installed
 from nettop.host.source import HostLostError
 
 pytestmark = pytest.mark.netns
@@ -96,41 +96,41 @@ def refused(there: There, one: File, *, user: bool = False) -> str:
     """Why it is not installed; nothing is left of the attempt."""
     words, before = there.user if user else there.prefix, there.files()
     with pytest.raises(HostLostError) as caught:
-        install.install(words, one)
+        once.install(words, one)
     assert there.files() == before
     return str(caught.value)
 
 
 def test_root_runs_it_from_a_folder_of_roots_and_it_leaves_nothing(there: There) -> None:
     before = there.files()
-    assert install.install(there.prefix, there.file) == ("/opt/nettop/nettop",)
+    assert once.install(there.prefix, there.file) == ("/opt/nettop/nettop",)
     for path, mode in (("/opt/nettop", 0o700), ("/opt/nettop/nettop", 0o700)):
         found = there.seen(path).stat()
         assert (stat.S_IMODE(found.st_mode), found.st_uid) == (mode, 0)
     assert there.seen("/opt/nettop/nettop").read_text() == NETTOP
-    known = install.look(there.prefix)
+    known = once.look(there.prefix)
     assert known == Installed("direct", root=True, user=False)
     there.root("mkdir /var/lib/nettop; echo {} > /var/lib/nettop/journal")
-    assert install.forget(there.prefix, known, keep=False) == ""
+    assert once.forget(there.prefix, known, keep=False) == ""
     assert there.files() == before
-    assert install.look(there.prefix) == Installed("direct", root=False, user=False)
+    assert once.look(there.prefix) == Installed("direct", root=False, user=False)
 
 
 def test_what_it_stored_for_root_goes_and_what_the_owner_put_there_stays(there: There) -> None:
     before = there.files()
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     state, config = "/srv/root/.local/state/nettop", "/srv/root/.config/nettop"
     there.root(
         f"mkdir -p {state}/results {state}/unfinished {config}",
         f"touch {state}/results/one.json {state}/view.json {state}/processor {config}/muted",
     )
-    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    once.forget(there.prefix, once.look(there.prefix), keep=False)
     assert there.files() == before
     there.root(f"mkdir -p {state}/results; touch {state}/results/own.json")  # of an earlier file
     before = there.files()
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     there.root(f"mkdir -p {config}/rules; touch {config}/rules/own.toml {state}/view.json")
-    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    once.forget(there.prefix, once.look(there.prefix), keep=False)
     assert {path.partition("/srv")[2].partition(" ")[0] for path in there.files() - before} == {
         "/root/.config", "/root/.config/nettop", "/root/.config/nettop/rules",
         "/root/.config/nettop/rules/own.toml",
@@ -139,24 +139,24 @@ def test_what_it_stored_for_root_goes_and_what_the_owner_put_there_stays(there: 
 
 def test_after_the_last_change_was_undone_nothing_is_left(there: There) -> None:
     before = there.files()
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     there.root("mkdir /var/lib/nettop; echo {} > /var/lib/nettop/journal")
-    stays = install.forget(there.prefix, install.look(there.prefix), keep=True)
+    stays = once.forget(there.prefix, once.look(there.prefix), keep=True)
     assert (stays, there.seen("/var/lib/nettop/journal").exists()) == ("/var/lib/nettop", True)
     assert not there.seen("/opt/nettop").exists()
-    install.install(there.prefix, there.file)  # to undo it
-    assert install.forget(there.prefix, install.look(there.prefix), keep=False) == ""
+    once.install(there.prefix, there.file)  # to undo it
+    assert once.forget(there.prefix, once.look(there.prefix), keep=False) == ""
     assert there.files() == before
 
 
 def test_a_user_has_it_in_his_cache(there: There) -> None:
     before = there.files()
-    assert install.install(there.user, there.file) == ("/srv/home/.cache/nettop/nettop",)
+    assert once.install(there.user, there.file) == ("/srv/home/.cache/nettop/nettop",)
     found = there.seen("/srv/home/.cache/nettop")
     assert (stat.S_IMODE(found.stat().st_mode), found.stat().st_uid) == (0o700, 65534)
-    known = install.look(there.user)
+    known = once.look(there.user)
     assert known == Installed("direct", root=False, user=True)
-    install.forget(there.user, known, keep=False)
+    once.forget(there.user, known, keep=False)
     assert there.files() == before
 
 
@@ -171,11 +171,11 @@ def test_who_may_become_root_has_roots_and_his_own_only_without_python(
         "" if python else "mount --bind /dev/null $(readlink -f /usr/bin/python3)",
     )
     before = there.files()
-    paths = install.install(there.user, there.file)
+    paths = once.install(there.user, there.file)
     assert paths == ("/opt/nettop/nettop", "/srv/home/.cache/nettop/nettop")[: 1 if python else 2]
-    known = install.look(there.user)
+    known = once.look(there.user)
     assert known == Installed("sudo", root=True, user=not python)
-    install.forget(there.user, known, keep=False)
+    once.forget(there.user, known, keep=False)
     assert there.files() == before
 
 
@@ -183,26 +183,26 @@ def test_what_was_there_before_stays(there: There) -> None:
     there.root("mkdir -p /var/cache/nettop/older /var/lib/nettop /var/tmp/nettop-0",
                "touch /var/lib/nettop/journal")  # fmt: skip
     before = there.files()
-    install.install(there.prefix, there.file)
-    install.install(there.prefix, sent(Path(there.file.path).parent, NETTOP + "# newer\n"))
+    once.install(there.prefix, there.file)
+    once.install(there.prefix, sent(Path(there.file.path).parent, NETTOP + "# newer\n"))
     assert there.seen("/opt/nettop/nettop").read_text().endswith("newer\n")
-    kept = install.forget(there.prefix, install.look(there.prefix), keep=False)
+    kept = once.forget(there.prefix, once.look(there.prefix), keep=False)
     assert (kept, there.files()) == ("/var/lib/nettop", before)
 
 
 def test_what_others_put_beside_it_stays(there: There) -> None:
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     there.root("touch /opt/nettop/mine /var/cache/nettop/mine")
-    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    once.forget(there.prefix, once.look(there.prefix), keep=False)
     for folder in ("/opt/nettop", "/var/cache/nettop"):
         assert [one.name for one in there.seen(folder).iterdir()] == ["mine"]
 
 
 def test_a_journal_with_changes_in_force_stays(there: There) -> None:
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     there.root("mkdir /var/lib/nettop; echo {} > /var/lib/nettop/journal")
-    known = install.look(there.prefix)
-    assert install.forget(there.prefix, known, keep=True) == "/var/lib/nettop"
+    known = once.look(there.prefix)
+    assert once.forget(there.prefix, known, keep=True) == "/var/lib/nettop"
     assert there.seen("/var/lib/nettop/journal").read_text() == "{}\n"
     assert not there.seen("/opt/nettop").exists()
 
@@ -212,20 +212,20 @@ def test_a_journal_that_was_there_before_gets_no_file_of_an_installation(there: 
     there.root("mkdir -p /var/lib/nettop", "echo {} > /var/lib/nettop/journal")
     before = there.files()
     for keep in (True, False):
-        install.install(there.prefix, there.file)
-        known = install.look(there.prefix)
-        assert install.forget(there.prefix, known, keep=keep) == "/var/lib/nettop"
+        once.install(there.prefix, there.file)
+        known = once.look(there.prefix)
+        assert once.forget(there.prefix, known, keep=keep) == "/var/lib/nettop"
         assert there.files() == before
     there.root("echo 'all /var/lib/nettop' > /var/lib/nettop/before")
-    install.install(there.prefix, there.file)
-    install.forget(there.prefix, install.look(there.prefix), keep=False)
+    once.install(there.prefix, there.file)
+    once.forget(there.prefix, once.look(there.prefix), keep=False)
     assert there.files() == before
 
 
 def test_the_same_file_is_not_sent_twice(there: There) -> None:
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     first = there.seen("/opt/nettop/nettop").stat()
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     again = there.seen("/opt/nettop/nettop").stat()  # it was read: its time of access is later
     assert (again.st_ino, again.st_mtime_ns) == (first.st_ino, first.st_mtime_ns)
 
@@ -263,7 +263,7 @@ def test_what_does_not_start_there_is_not_left(there: There) -> None:
 
 
 def test_a_file_that_fails_leaves_the_older_one(there: There) -> None:
-    install.install(there.prefix, there.file)
+    once.install(there.prefix, there.file)
     refused(there, sent(Path(there.file.path).parent, "#!/bin/sh\nexit 2\n"))
     assert there.seen("/opt/nettop/nettop").read_text() == NETTOP
 

@@ -207,9 +207,9 @@ def test_three_hundred_interfaces_are_all_counted() -> None:
 
 PUT_BY_IOCTL = """
 import json, sys
-from nettop.host.netlink import legacy_bits
+from nettop.host.netlink import legacy
 from nettop.host.netlink.kernel import Kernel
-legacy_bits.put(Kernel(), sys.argv[1], json.loads(sys.argv[2]))
+legacy.put(Kernel(), "features", sys.argv[1], json.loads(sys.argv[2]))
 """
 
 

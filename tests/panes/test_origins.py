@@ -5,7 +5,7 @@ from scenes import lossy
 from scenes.found import RING
 
 from nettop import panes
-from nettop.panes import cursor, origins, page
+from nettop.panes import cursor, page
 from nettop.terms.text import Line, text_of
 from nettop.tui import mouse
 from nettop.tui.keys import press
@@ -59,8 +59,8 @@ def test_every_stage_leads_to_a_row_that_is_there(stage: str) -> None:
     limit = foremost(scene, View())
     assert limit is not None
     assert scene.facts is not None
-    to = origins.of_stage(scene.facts, limit, stage)
-    view = origins.jump(View(), to)
+    to = cursor.of_stage(scene.facts, limit, stage)
+    view = cursor.jump(View(), to)
     rows = panes.pane(to.pane).items(scene, view.at(open=""))
     assert to.row in rows
 

@@ -6,7 +6,7 @@ import pytest
 from scenes import healthy, lossy
 
 from nettop.panes import page
-from nettop.sampling.budget import LOOK
+from nettop.sampling.refresh import LOOK
 from nettop.terms.text import line, line_cells, text_of
 from nettop.views.scene import Note, Pending, Question, RunningTest, Scene
 from nettop.views.view import View

@@ -118,7 +118,7 @@ from nettop.facts.limits import Reading, words
 from nettop.facts.pair import HERE, THERE, model
 from nettop.metrics.looks import _flows
 from nettop.panes import limit as band
-from nettop.panes.origins import of_stage
+from nettop.panes.cursor import of_stage
 from nettop.terms.text import text_of
 from nettop.views.stages import at_fault, bars
 from scenes import RING, lossy

@@ -7,7 +7,7 @@ from folded import folded
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.sampling.budget import LONGEST, SLOWEST, Budget
+from nettop.sampling.refresh import LONGEST, SLOWEST, Budget
 
 COSTS = st.floats(0.0, 2.0)
 

@@ -6,8 +6,16 @@ from typing import Any
 import pytest
 
 from nettop.frame.rates import Frame
-from nettop.sampling.budget import LONGEST, Budget
-from nettop.sampling.refresh import FEW, OWNERS, RISE, SOCKETS, SOCKETS_REST, Stillness
+from nettop.sampling.refresh import (
+    FEW,
+    LONGEST,
+    OWNERS,
+    RISE,
+    SOCKETS,
+    SOCKETS_REST,
+    Budget,
+    Stillness,
+)
 
 REST_NOW = dict.fromkeys((SOCKETS, OWNERS), SOCKETS_REST)
 

@@ -17,7 +17,7 @@ from nettop.changes import guard, status, unguarded
 from nettop.changes.chain import READY
 from nettop.changes.journal import Busy, Journal
 from nettop.changes.namespaces import Survey
-from nettop.changes.readback import CARRIER
+from nettop.changes.plan import CARRIER
 from nettop.changes.undo import put_back
 from nettop.settings import Host
 from nettop.trials import lever

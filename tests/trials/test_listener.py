@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import pytest
 from hang import HANG
 
-from nettop.trials import peer
+from nettop.trials import end
 from nettop.trials.far import listener, protocol
 from nettop.trials.far.schema import HelperOptions
 
@@ -118,7 +118,7 @@ def test_an_address_of_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_ssh_session_of_nettops_own_is_not_the_far_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSH_CONNECTION", "127.0.0.3 40000 127.0.0.1 22")
-    assert "SSH_CONNECTION" not in peer.HERE.run(["env"])[1]
+    assert "SSH_CONNECTION" not in end.HERE.run(["env"])[1]
 
 
 def datagrams(address: str = "127.0.0.1") -> socket.socket:
@@ -167,9 +167,9 @@ def test_the_tools_tell_both_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         _client_server.numeric("no-such-host.invalid")
 
 
-def run(script: str, **options: Unpack[HelperOptions]) -> peer.End:
+def run(script: str, **options: Unpack[HelperOptions]) -> end.End:
     common: HelperOptions = {"seconds": 1.0, "streams": 1, "pours": 1, **ENDS}
-    return peer.HERE.start(script, {**common, **options})
+    return end.HERE.start(script, {**common, **options})
 
 
 def test_the_built_in_tools_refuse_a_wrong_token() -> None:
@@ -190,12 +190,12 @@ def test_a_port_of_somebody_else_is_one_sentence(script: str) -> None:
         tcp.listen()
         port = tcp.getsockname()[1]
         udp.bind(("127.0.0.1", port))
-        with run(script, port=port) as far, pytest.raises(peer.PeerError, match="already in use"):
+        with run(script, port=port) as far, pytest.raises(end.PeerError, match="already in use"):
             far.wait_for("port")
 
 
 def test_what_a_program_listens_on_is_told_in_its_words() -> None:
     argv = ["echo", "{address}:{port}"]
-    with peer.HERE.start("program", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
+    with end.HERE.start("program", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
         said = {key: text for message in far.messages(20) for key, text in message.items()}
     assert said["out"] == f"127.0.0.1:{said['port']}"

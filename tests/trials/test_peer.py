@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.host import prefix
-from nettop.trials import peer
+from nettop.trials import end as peer
 from nettop.trials import run as runner
-from nettop.trials.peer import Absent
+from nettop.trials.end import Absent
 from nettop.trials.result import Options
 
 FAR = Path(peer.__file__).parent / "far"
@@ -166,7 +166,7 @@ def test_stopping_lets_a_tool_say_its_last_words() -> None:
 def test_nothing_outlives_a_killed_nettop(number: int) -> None:
     program = (
         "import signal, time\n"
-        "from nettop.trials import peer\n"
+        "from nettop.trials import end as peer\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
         "end = peer.HERE.start('program', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
         "print(end.process.pid, end.wait_for('pid')['pid'], flush=True)\n"

@@ -12,7 +12,7 @@ import pytest
 from hang import until
 from warm import Warm
 
-from nettop.trials import end, peer
+from nettop.trials import end
 
 # A far end that takes the job, behaves as a sampler, and does ODD in every other program.
 FAKE: Final = """
@@ -116,10 +116,10 @@ def test_messages_without_end_are_no_answer(tmp_path: Path, warm: Warm) -> None:
 
 def test_messages_without_end_are_a_flood() -> None:
     line = '{"total": 1, "poured": 1, "lasted": 1}'
-    with peer.Peer(("sh", "-c", f"yes '{line}'")).start("bulk", {}) as one:
-        with pytest.raises(peer.PeerError, match="more than"):
+    with end.Peer(("sh", "-c", f"yes '{line}'")).start("bulk", {}) as one:
+        with pytest.raises(end.PeerError, match="more than"):
             list(one.messages(600))
-        with pytest.raises(peer.PeerError, match="more than"):
+        with pytest.raises(end.PeerError, match="more than"):
             one.receive(20)
 
 
@@ -165,12 +165,12 @@ def test_a_signal_ends_a_test_whose_far_end_does_not_begin(
 
 
 def test_the_other_streams_end_does_not_hide_what_was_said() -> None:
-    with pytest.raises(peer.PeerError, match="ended: no such host"):
-        peer.Peer(("sh", "-c", "exec >&-; sleep 0.3; echo no such host >&2; exit 255")).run(["x"])
+    with pytest.raises(end.PeerError, match="ended: no such host"):
+        end.Peer(("sh", "-c", "exec >&-; sleep 0.3; echo no such host >&2; exit 255")).run(["x"])
 
 
 def test_a_line_as_long_as_allowed_is_heard_whole() -> None:
     size = end.LINE - 100
     script = f"yes | tr -d '\\n' | head -c {size}"
-    with peer.HERE.start("program", {"argv": ["sh", "-c", script]}) as one:
+    with end.HERE.start("program", {"argv": ["sh", "-c", script]}) as one:
         assert len(one.wait_for("out")["out"]) == size

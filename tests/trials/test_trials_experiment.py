@@ -12,8 +12,8 @@ import pytest
 from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
+from nettop.trials.end import Cancelled
 from nettop.trials.experiment import METRICS, Sample
-from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
     Latency,
     Loss,

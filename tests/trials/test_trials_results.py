@@ -11,9 +11,9 @@ from nettop.changes import context
 from nettop.changes.context import Netns
 from nettop.reports import reading
 from nettop.trials import results, tune
+from nettop.trials.end import Cancelled
 from nettop.trials.experiment import METRICS
 from nettop.trials.lever import LeverError, Proved
-from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench, best
 from nettop.trials.result import Options, Progress, given
 from nettop.trials.run import TrialError, Watch

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nettop.trials import experiment
+from nettop.trials.end import Cancelled
 from nettop.trials.experiment import Sample
-from nettop.trials.peer import Cancelled
 from nettop.trials.statistics import ExperimentPlan
 from nettop.trials.unfinished import Unfinished
 

@@ -11,8 +11,8 @@ from test_away import ENTRY, PLANNED, SACK, There
 from test_beyond import finding
 
 from nettop.changes import remote
-from nettop.host import install
-from nettop.host.install import File
+from nettop.host import once
+from nettop.host.once import File
 from nettop.host.source import HostLostError
 from nettop.terms.text import text_of
 from nettop.views.ask import Ask
@@ -53,7 +53,7 @@ class Bare(There):
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bare:
     found = Bare(tmp_path)
-    monkeypatch.setattr(install, "install", found.put)
+    monkeypatch.setattr(once, "install", found.put)
     monkeypatch.setattr(remote, "ROOTS", str(tmp_path / "opt/nettop"))
     return found
 
@@ -99,7 +99,7 @@ def test_a_refusal_is_said_and_nothing_is_proposed(
     def full(*_: object) -> tuple[str, ...]:
         raise HostLostError("web1: cannot write to /opt/nettop: No space left on device")
 
-    monkeypatch.setattr(install, "install", full)
+    monkeypatch.setattr(once, "install", full)
     bare.do("set", SACK, "1")
     assert bare.agree().question is None
     assert "No space left" in bare.heard.last

@@ -12,9 +12,9 @@ from nettop.commands.top import demo
 from nettop.host.recording import Mark, Replay, load, other_end
 from nettop.panes import page
 from nettop.terms.text import text_of
-from nettop.tui import app, pairing, peering
+from nettop.tui import app, peering
 from nettop.tui.engine import Engine
-from nettop.tui.pairing import Pairing
+from nettop.tui.peering import Pairing
 from nettop.views.scene import Note, Peer, Scene
 from nettop.views.view import View
 
@@ -57,7 +57,7 @@ def ends(tmp_path: Path) -> tuple[Replay, Replay]:
 def test_both_ends_go_on_together_and_begin_again_together(
     ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairing, "BothEnds", Canned)
+    monkeypatch.setattr(peering, "BothEnds", Canned)
     notes: list[Note] = []
     near, far = ends
     both = Pairing(near, far, HERE, notes.append)
@@ -85,7 +85,7 @@ def test_both_ends_go_on_together_and_begin_again_together(
 def test_what_cannot_be_judged_is_a_sentence(
     ends: tuple[Replay, Replay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairing, "BothEnds", Canned)
+    monkeypatch.setattr(peering, "BothEnds", Canned)
     both = Pairing(*ends, HERE, lambda _note: None)
     both.restart()
     ends[0].wait(0)

@@ -13,7 +13,7 @@ import pytest
 import stories
 from scenes import WALL, lossy
 
-from nettop.sampling.budget import LONGEST
+from nettop.sampling.refresh import LONGEST
 from nettop.views.altered import SEEN, changes
 from nettop.views.build import merge
 from nettop.views.observer import Observer, _slow, watch

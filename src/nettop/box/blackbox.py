@@ -31,7 +31,7 @@ from ..files.interrupt import undisturbed
 from ..frame.rates import Frame
 from ..host import systemd
 from ..host.recording import Record
-from ..sampling.budget import Budget
+from ..sampling.refresh import Budget
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest, sentence
 from ..views.observer import Observation, Observer

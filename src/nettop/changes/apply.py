@@ -15,8 +15,7 @@ from ..terms.errors import sentence
 from . import Change, Result, arm, chain, context, target
 from .entry import JournaledChange
 from .journal import Journal, since_boot
-from .plan import forecast, refused
-from .readback import carrier, look, read_side_effects, settle
+from .plan import carrier, forecast, look, read_side_effects, refused, settle
 
 CONFIRM = 30.0  # seconds to confirm a risky change
 _SAID = 8  # side effects that are named

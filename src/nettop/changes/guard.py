@@ -33,7 +33,7 @@ from .chain import READY
 from .entry import JournaledChange
 from .journal import Book, Busy, Journal, since_boot
 from .namespaces import Survey, alone
-from .readback import current
+from .plan import current
 from .unguarded import GUARD, over, running
 
 # those that can be caught, without the ones that the kernel ignores by default (signal(7))

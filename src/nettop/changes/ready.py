@@ -20,7 +20,7 @@ from ..files import descriptors
 from . import status, target
 from .entry import JournaledChange
 from .journal import Journal
-from .readback import read_side_effects
+from .plan import read_side_effects
 from .unguarded import NAME
 
 # what functions of nettop and of the standard library import when they are called

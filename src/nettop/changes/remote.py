@@ -206,10 +206,10 @@ MADE: Final = frozenset({"applied", "rounded"})
 
 def forget(words: Sequence[str], *, asks: bool = False) -> str:
     """Remove it; what was done, in one sentence. Refused while a change there is unconfirmed."""
-    from ..host import install
+    from ..host import once
 
     name = safe(" ".join(words))
-    known = install.look(words, asks=asks)
+    known = once.look(words, asks=asks)
     if not (known.root or known.user):
         return f"{name}: nothing to remove: --install has put nothing there"
     states: list[str] = []
@@ -228,7 +228,7 @@ def forget(words: Sequence[str], *, asks: bool = False) -> str:
             cure = f"{remote.way} confirm, or wait until it has reverted"
             raise Refused(f"nothing was removed: {why}: {cure}", 4)
     made = sum(state in MADE for state in states)
-    folder = install.forget(words, known, keep=made > 0, asks=asks)
+    folder = once.forget(words, known, keep=made > 0, asks=asks)
     removed = f"{name}: removed, with all that it made there"
     if not folder:
         return f"{removed}: what it unpacked, results of tests, muted findings, the journal"

@@ -21,8 +21,7 @@ from .apply import Terms, make, risky
 from .entry import JournaledChange
 from .journal import Journal
 from .namespaces import Survey
-from .plan import refused
-from .readback import look
+from .plan import look, refused
 from .undo import (
     Current,
     find,

@@ -12,7 +12,7 @@ from ..terms.errors import sentence
 from . import Result, context, target
 from .entry import JournaledChange
 from .namespaces import Survey
-from .readback import look
+from .plan import look
 
 
 def shown(

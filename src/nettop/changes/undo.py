@@ -14,7 +14,7 @@ from . import Result, chain, status, target
 from .entry import JournaledChange
 from .journal import Book
 from .namespaces import Namespace, Survey, alone, inside
-from .readback import carrier, current, look, settle
+from .plan import carrier, current, look, settle
 
 
 def undo(

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
 from itertools import islice
 from typing import Final, TypeVar, cast
 
-from ..host.netlink import ethtool, legacy, legacy_bits, route
+from ..host.netlink import ethtool, legacy, route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -95,8 +96,9 @@ def every(source: Source, what: str) -> Mapping[str, Attributes]:
             raise
         if what in legacy.CALLS:
             return legacy.every(source, what)
-        if what in legacy_bits.CALLS and (found := legacy_bits.every(source, what)):
-            return found
+        with suppress(OSError):
+            if what in legacy.READ and (found := legacy.every(source, what)):
+                return found
         raise
 
 

@@ -15,7 +15,7 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _shaping
+from . import qdiscs
 from ._table import Table
 from .qdiscs import number
 
@@ -103,7 +103,7 @@ def _row(interface: str, handle: int, parent: int, leaf: bool, values: Attribute
     basic, queue = stats.get("basic", b""), stats.get("queue", b"")
     counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
     kind, options = values.get("kind", "htb"), values.get("options", b"")
-    rate, ceiling = (_shaping.hfsc if kind == "hfsc" else _shaping.htb)(options)
+    rate, ceiling = (qdiscs.hfsc if kind == "hfsc" else qdiscs.htb)(options)
     return Row(
         interface, number(handle), "root" if parent == _ROOT else number(parent), leaf,
         rate, ceiling, counts[1], struct.unpack_from("=Q", basic)[0] if len(basic) >= 8 else None,

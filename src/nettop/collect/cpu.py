@@ -14,8 +14,7 @@ from operator import gt, truediv
 from typing import Any, Final
 
 from ..files.bounds import BOUNDS, counts
-from ..frame.columns import Columns, columns
-from ..frame.fields import counter, label, light
+from ..frame.fields import Columns, columns, counter, label, light
 from ..frame.rates import Partly
 from ..host.source import Source
 from ..terms import cpulist

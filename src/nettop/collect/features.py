@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..frame.fields import gauge, label, light
-from ..host.netlink import legacy_bits
+from ..host.netlink import legacy
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -46,7 +46,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     There are sixty rows for an interface; they are the same objects while nothing changes.
     """
     last = recall(memory, _Last)
-    last.names = last.names or legacy_bits.strings(source, "features")
+    last.names = last.names or legacy.strings(source, "features")
     before, known = last.known, {}
     rows: list[Row] = []
     for interface, values in every(source, "features").items():

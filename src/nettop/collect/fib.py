@@ -14,8 +14,8 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._routes import IPV4, TICKS, Head, answers, entries, expires, gateway, hops, network
 from ._table import Memory, Table, parsed
+from .routes import IPV4, TICKS, Head, answers, entries, expires, gateway, hops, network
 
 TABLE: Final = Table(every=2.0, asked=True, optional=True)
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
-from ..host.netlink import ethtool, legacy_bits
+from ..host.netlink import ethtool, legacy
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -62,7 +62,7 @@ class _Known:
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports its link; the names of modes are read once. OSError."""
-    names = parsed(memory, "names", "linkmodes", partial(legacy_bits.strings, source))
+    names = parsed(memory, "names", "linkmodes", partial(legacy.strings, source))
     modes = every(source, "linkmodes")
     states = _optional(source, "linkstate")
     ports = _optional(source, "linkinfo")

@@ -11,8 +11,7 @@ from dataclasses import field
 from typing import Final
 
 from ..files.bounds import counts
-from ..frame.columns import Columns
-from ..frame.fields import counter, label, light
+from ..frame.fields import Columns, counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass

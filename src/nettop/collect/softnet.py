@@ -16,8 +16,7 @@ from itertools import repeat
 from typing import Final
 
 from ..files.bounds import counts
-from ..frame.columns import Columns
-from ..frame.fields import counter, label, light, maybe
+from ..frame.fields import Columns, counter, label, light, maybe
 from ..host.source import Source
 from ..terms import cpulist
 from ..terms.dataclass import dataclass

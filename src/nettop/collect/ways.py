@@ -18,9 +18,9 @@ from ..host.netlink.codec import Attributes
 from ..host.netlink.way import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from ._routes import IPV4, expires, gateway
 from ._table import Memory, Table, recall
 from .fib import KINDS
+from .routes import IPV4, expires, gateway
 
 __all__ = ["Asked", "Question", "Row"]
 

@@ -55,7 +55,7 @@ def host(text: str) -> str:
 
 def prefix(text: str) -> str:
     """The command prefix that runs a command on the other host: `ssh host`."""
-    from ..trials.peer import parse
+    from ..trials.end import parse
 
     try:
         words = parse(word(text)).prefix

@@ -65,7 +65,7 @@ def _collection(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
-    from ..fleet.model import gathered
+    from ..fleet.differing import gathered
     from ..fleet.reading import readings
     from ..fleet.report import document, text
 

@@ -167,7 +167,7 @@ def text(source: Source, known: Samples, cost: Cost | None, target: int | None) 
 
 
 def _event(known: Samples) -> str:
-    from ..host.bpf.perf import CLOCK
+    from ..host.bpf.profile import CLOCK
 
     if known.event == CLOCK:
         return f"sampled by the clock at {known.rate} Hz, which cannot fire with interrupts off"
@@ -196,7 +196,7 @@ def _group(one: work.Group, known: Samples) -> Iterator[str]:
 
     from ..collect.profiles import words
     from ..facts.work import FOREMOST, sentence, shares
-    from ..host.bpf.perf import CLOCK
+    from ..host.bpf.profile import CLOCK
 
     busy = f"{100 * one.busy / one.samples:.0f} % busy" if known.event == CLOCK else ""
     ran = f"ran {100 * one.samples / (known.rate * known.seconds):.0f} %"

@@ -112,8 +112,8 @@ def run(args: argparse.Namespace) -> int:
 
 def attempt(work: Callable[[], T], *, after: str = "") -> T:
     """The result of an experiment; its errors become Refused. `after`: what to do if cancelled."""
+    from ..trials.end import Cancelled, PeerError
     from ..trials.lever import LeverError
-    from ..trials.peer import Cancelled, PeerError
     from ..trials.run import TrialError
 
     try:
@@ -322,7 +322,7 @@ def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
     from dataclasses import replace
 
     from ..trials import run as runner
-    from ..trials.peer import Cancelled, PeerError
+    from ..trials.end import Cancelled, PeerError
 
     over, flows = threading.Event(), threading.Event()
     options = replace(on.options, seconds=seconds + 4, warmup=0.0)

@@ -209,8 +209,7 @@ class Ends:
 
     def __init__(self, ends: Sequence[End], comment: str, names: Names | None) -> None:
         """With `names`, a name that occurs at both ends has one replacement."""
-        from ..sampling.both import CloseSampler
-        from ..sampling.sampler import Sampler
+        from ..sampling.sampler import CloseSampler, Sampler
 
         more = pair(ends[0][0], ends[1][0]) if len(ends) > 1 else ("",)
         words = [comment + one for one in more]

@@ -201,7 +201,7 @@ def clear_progress() -> None:
 @contextmanager
 def trial_errors() -> Iterator[None]:
     """Errors of a trial become Refused; the progress line is erased at the end."""
-    from ..trials.peer import Cancelled, PeerError
+    from ..trials.end import Cancelled, PeerError
     from ..trials.run import TrialError
 
     try:

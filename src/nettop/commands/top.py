@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
 def _install(args: argparse.Namespace) -> bool:
     """Put the one file at the host of --host, or remove it; whether that was all. Refused."""
     from ..changes.remote import forget
-    from ..host import install, prefix
+    from ..host import once, prefix
 
     if not args.host:
         raise Refused("--install and --forget are for another host: --host PREFIX", 2)
@@ -123,11 +123,11 @@ def _install(args: argparse.Namespace) -> bool:
     if not path:
         raise Refused("this nettop is not one file: make binary builds one, for --binary FILE", 2)
     try:
-        one = install.file(path)
+        one = once.file(path)
     except (OSError, ValueError) as error:
         raise Refused(sentence(error), 2) from None
     print_lines(f"nettop: sending {one}", to=sys.stderr)
-    places = install.install(words, one, asks=asks)
+    places = once.install(words, one, asks=asks)
     hint = "" if prefix.ROOTS in places else "; changes need root there, by sudo without a password"
     print_lines(f"nettop: {args.host}: installed in {' and '.join(places)}{hint}", to=sys.stderr)
     return not (args.plain or asks)

@@ -17,28 +17,28 @@ order. Columns that do not fit the width are dropped from the right.
 
 The user's rules are in `rules/` next to each configuration file. Muted findings are in `muted` in
 the user's folder, one `rule@target` per line. All files are data; nothing in them is executed.
+
+Keys of the user's config.toml can be changed, and nothing else in it: comments, order and layout
+of the file stay. The file is replaced atomically, or it stays as it is; a symbolic link keeps
+pointing to it.
 """
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..files import bounds
 from ..files.draft import write
+from ..files.trust import UNTRUSTED, folder, trusted
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
-from .edit import save
-from .folders import (
-    SYSTEM,
-    ConfigError,
-    must_be_ours,
-    rule_folders,
-    rules_folder,
-    state_folder,
-    user_folder,
-)
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 __all__ = [
     "KNOWN", "SYSTEM", "Config", "ConfigError", "load", "mute", "muted", "rule_folders",
@@ -168,3 +168,122 @@ def _text(path: Path) -> str:
             return ""  # `sudo -u nobody` with the caller's HOME
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path}: {why}") from None
+
+
+SYSTEM = Path("/etc/nettop")
+
+
+class ConfigError(ValueError):
+    """A configuration file cannot be used; one sentence names file and key."""
+
+
+def rules_folder() -> Path:
+    """The packaged rules: in the wheel, or next to `src/` in a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "rules"
+    return installed if installed.is_dir() else package.parents[1] / "rules"
+
+
+def user_folder() -> Path:
+    """The user's configuration folder."""
+    return Path(folder("XDG_CONFIG_HOME", ".config"), "nettop")
+
+
+def state_folder() -> Path:
+    """The folder of the user's results and saved view."""
+    return Path(folder("XDG_STATE_HOME", ".local/state"), "nettop")
+
+
+def rule_folders() -> list[Path]:
+    """The rule folders; a rule of a later folder replaces one with the same id."""
+    own = [place / "rules" for place in (SYSTEM, user_folder())]
+    return [rules_folder(), *(place for place in own if os.path.isdir(place))]
+
+
+def must_be_ours(path: Path) -> None:
+    """ConfigError if root would read a file that another user can change."""
+    if not trusted(path):
+        raise ConfigError(f"{path}: {UNTRUSTED}")
+
+
+Value = str | bool | float | tuple[str, ...]
+NEW = "# nettop: written by the pane of options; nettop reads it at its start\n"
+
+
+def save(values: Mapping[str, Value]) -> Path:
+    """Set keys (`theme`, `columns.flows`) in the user's config.toml; returns the file.
+
+    ConfigError, one sentence, if the file belongs to another user, is no valid TOML or cannot be
+    written. The file is then as before.
+    """
+    path = user_folder() / "config.toml"
+    must_be_ours(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target = Path(os.path.realpath(path))
+        before = _written(path, target)
+        after = edited(before, values, path)
+        if after != before:
+            write(target, after)
+    except OSError as error:
+        raise ConfigError(f"{path}: not written: {error.strerror or error}") from None
+    return path
+
+
+def edited(text: str, values: Mapping[str, Value], path: Path) -> str:
+    """The text of a configuration with these keys set; ConfigError if it is no valid TOML."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        expected = bounds.tables(text)
+        document = tomlkit.parse(text or NEW)
+        for key, value in values.items():
+            _expect(expected, key, value)
+            _put(document, key, value)
+        after = tomlkit.dumps(document)
+        same = bounds.tables(after) == expected
+    except (ValueError, TOMLKitError) as error:
+        raise ConfigError(f"{path}: not written: {error}") from None
+    if not same:
+        raise ConfigError(f"{path}: not written: its layout cannot be kept; change it by hand")
+    return after
+
+
+def _put(document: TOMLDocument, key: str, value: Value) -> None:
+    """Set one key of a document, in its table; the table is added at the end if there is none."""
+    import tomlkit
+
+    table, _, name = key.rpartition(".")
+    item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    if not table:
+        document[name] = item
+    elif table in document:
+        document[table][name] = item
+    else:
+        added = tomlkit.table()
+        added.add(name, item)
+        document.add(table, added)
+
+
+def _expect(tables: bounds.Table, key: str, value: Value) -> None:
+    """The same change in the parsed tables; ValueError where a table should be and is none."""
+    table, _, name = key.rpartition(".")
+    place = tables.setdefault(table, {}) if table else tables
+    if not isinstance(place, dict):
+        raise ValueError(f"{table} must be a table")  # noqa: TRY004
+    place[name] = list(value) if isinstance(value, tuple) else value
+
+
+def _written(path: Path, target: Path) -> str:
+    """The text of the file, or "" if there is none; ConfigError if it is another user's."""
+    try:
+        owner = os.stat(target).st_uid
+    except FileNotFoundError:
+        return ""
+    if owner != os.geteuid():
+        raise ConfigError(f"{path}: not written, because it belongs to another user")
+    try:
+        return bounds.read(target, "config").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not written: {error}") from None

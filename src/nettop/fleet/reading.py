@@ -25,7 +25,7 @@ from ..terms.errors import sentence
 from ..views.enough import shortfall
 from ..views.inventory import address, inventory
 from ..views.observer import Observation, Observer, watch
-from .model import Beginning, Brief, HostState, Interface, Reading
+from .differing import Beginning, Brief, HostState, Interface, Reading
 
 _SPACE: Final = b" \t\r\n\xef\xbb\xbf"
 _NAME: Final = re.compile(r"(\.host)?(\.json)?(\.gz)?$")

@@ -13,8 +13,7 @@ from ..reports.figure import Figure, Report, Table
 from ..reports.html import page
 from ..terms.text import cells, crop
 from ..terms.units import many
-from .differing import differing, group_of, grouped, same
-from .model import Fleet, History, HostState
+from .differing import Fleet, History, HostState, differing, group_of, grouped, same
 
 Document: TypeAlias = dict[str, Any]
 """What the command prints, and its parts, as schema.json describes them."""

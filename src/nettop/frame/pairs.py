@@ -14,8 +14,7 @@ from operator import attrgetter, is_
 from typing import Any, Final, TypeVar
 
 from ..terms.dataclass import DataclassInstance
-from .columns import Columns, places
-from .fields import Packed, key_of
+from .fields import Columns, Packed, key_of, places
 from .rates import Counted, Entry
 
 _Row = TypeVar("_Row", bound="DataclassInstance")

@@ -15,8 +15,7 @@ from operator import attrgetter, gt, sub, truediv
 from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
 from ..terms.dataclass import DataclassInstance, dataclass
-from .columns import Columns, places
-from .fields import Packed, whole
+from .fields import Columns, Packed, places, whole
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 

@@ -1,6 +1,6 @@
 """Dropped packets by the kernel's drop monitor, where BPF cannot count them: the table of `drops`.
 
-net/core/drop_monitor.c; `netlink.net_dm` has its messages. A kernel that knows reasons (5.18) sends
+net/core/drop_monitor.c; `monitor_guard` has its messages. A kernel that knows reasons (5.18) sends
 one for each packet, with its first bytes; an older one the sums of its places, a second late.
 There is one monitor, asked in the first network namespace, for the packets of all. Asked for it,
 the kernel loads its module. `monitor_guard` is the process that starts and stops it.
@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from typing import Final
 
-from .bpf.symbols import Symbols
+from . import monitor_guard
+from .bpf.btf import Symbols
 from .monitor_guard import ask, last_attribute, started
-from .netlink import net_dm
 from .netlink.kernel import Kernel, door
 
 MOST: Final = 20_000  # packets a second, each of which costs the kernel a message
@@ -56,13 +56,13 @@ class Counter:
         self._open = ExitStack()
         if (last := last_attribute()) < 0:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
-        self._each = last >= net_dm.REASON
+        self._each = last >= monitor_guard.REASON
         self._kernel = self._open.enter_context(closing(Kernel()))
         kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC
         self._socket = self._open.enter_context(closing(door(socket.AF_NETLINK, kind, _GENERIC)))
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, _FORCE, _ROOM)
-            self._socket.bind((0, 1 << net_dm.GROUP - 1))
+            self._socket.bind((0, 1 << monitor_guard.GROUP - 1))
             self._before = self._unsent() if self._each else 0
             self._open.callback(started(each=self._each))
         except BaseException:
@@ -74,7 +74,7 @@ class Counter:
         """As `bpf.drops.Counter.text`; a line `!` says what is not known."""
         alone, hosts = _alone(), _interfaces()
         for message in self._messages():
-            self._counts.update(net_dm.lines(message, self._place, hosts, alone=alone))
+            self._counts.update(monitor_guard.lines(message, self._place, hosts, alone=alone))
         seconds = time.monotonic() - self._begun
         if self._each and not self._ended:
             self._rest = self._lost()
@@ -112,7 +112,9 @@ class Counter:
 
     def _unsent(self) -> int:
         """Packets that had no room in the queue of their CPU, since the module was loaded."""
-        found = ask(self._kernel, net_dm.FAMILY, net_dm.STATS_GET, b"", net_dm.STATS)
+        found = ask(
+            self._kernel, monitor_guard.FAMILY, monitor_guard.STATS_GET, b"", monitor_guard.STATS
+        )
         return int(found.get("stats", {}).get("dropped", 0))
 
     def _lost(self) -> int:

@@ -11,7 +11,7 @@ from ..views.ask import Hint, Key, Next, Pointer
 from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
-from . import listed, origins, pane
+from . import cursor, listed, pane
 from .cursor import among, moved
 from .frame import abreast, enclosed, inside, roomy
 from .listed import Listed
@@ -61,8 +61,8 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if finding is None or not finding.evidence:
         return view, None
     item = finding.evidence[min(view.spot.mode, len(finding.evidence) - 1)]
-    to = origins.of_evidence(scene, finding, item["field"])
-    return (view if to is None else origins.jump(view, to)), None
+    to = cursor.of_evidence(scene, finding, item["field"])
+    return (view if to is None else cursor.jump(view, to)), None
 
 
 def updown(view: View, scene: Scene, by: int) -> View:
@@ -198,7 +198,7 @@ def figures(finding: Finding, scene: Scene, width: int, on: int) -> list[Line]:
         value = value_text(item["field"], item["value"], item.get("unit") or "")
         head = line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
         if number == on:
-            to = origins.of_evidence(scene, finding, item["field"])
+            to = cursor.of_evidence(scene, finding, item["field"])
             tail = line((f"Enter: {pane(to.pane).TITLE} ", "key")) if to is not None else ()
             head = ends((*over(head[:1], "select"), *head[1:]), tail, width)
         out.append(head)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ..sampling.budget import BUDGET
+from ..sampling.refresh import BUDGET
 from ..terms.text import Line, ends, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next

@@ -12,7 +12,7 @@ from ..views.ask import Next, Pointer
 from ..views.scene import Scene
 from ..views.stages import at_fault, foremost
 from ..views.view import View
-from . import corelist, flowlist, graph, grid, interfaces, limit, listed, origins
+from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed
 from .frame import FRAMED
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
@@ -131,21 +131,21 @@ def _on(view: View, scene: Scene, row: str) -> View:
 def enter(view: View, scene: Scene, here: str) -> Next:
     """Show where the row comes from: the finding, the stage, the flow; a core, an interface."""
     facts, found = scene.facts, foremost(scene, view)
-    to = origins.Origin("advisor", here)
+    to = cursor.Origin("advisor", here)
     if not here or facts is None:
         return view, None
     if here.startswith(FLOW):
         name = here.removeprefix(FLOW)
-        to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
+        to = cursor.of_flow(next((one for one in facts.flows if one.id == name), None))
     elif here.startswith(STAGE) and found is not None:
-        to = origins.of_stage(facts, found, here.removeprefix(STAGE))
+        to = cursor.of_stage(facts, found, here.removeprefix(STAGE))
     elif here.startswith(CORE):
-        to = origins.Origin("cores", here, open=True)
+        to = cursor.Origin("cores", here, open=True)
     elif here.startswith(NIC):
-        to = origins.Origin("nic", "", here.removeprefix(NIC))
+        to = cursor.Origin("nic", "", here.removeprefix(NIC))
     elif here.startswith(MARK):
-        to = origins.of_mark(here.removeprefix(MARK))
-    return origins.jump(view, to), None
+        to = cursor.of_mark(here.removeprefix(MARK))
+    return cursor.jump(view, to), None
 
 
 def listed_at(scene: Scene, at: Pointer) -> str:

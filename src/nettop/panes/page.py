@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import Facts
-from ..sampling.budget import LOOK
-from ..sampling.refresh import QUIET_LOOK
+from ..sampling.refresh import LOOK, QUIET_LOOK
 from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..host.netlink import ethtool, legacy, legacy_bits
+from ..host.netlink import ethtool, legacy
 from ..host.netlink.kernel import Kernel
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -20,11 +20,9 @@ def values(source: Source, what: str, nic: str) -> dict[str, Any]:
     except FileNotFoundError:
         if not source.live and (recorded := _recorded(source, what, nic)) is not None:
             return recorded
-        if what in legacy_bits.CALLS:
-            return legacy_bits.CALLS[what](source, nic)
-        if what not in legacy.CALLS:
+        if what not in legacy.READ:
             raise
-        return dict(legacy.one(source, what, nic))
+        return legacy.one(source, what, nic)
     except OSError as error:
         if error.errno == errno.EOPNOTSUPP:
             raise OSError(error.errno, f"the driver of {nic} has no {what}") from None
@@ -55,12 +53,9 @@ def put(host: Host, what: str, nic: str, fields: Mapping[str, object]) -> None:
     try:
         ethtool.put(kernel, what, nic, fields)
     except FileNotFoundError:
-        if what == "features":
-            legacy_bits.put(kernel, nic, cast("Mapping[str, bool]", fields))
-            return
-        if what not in legacy.CALLS:
+        if what not in legacy.WRITTEN:
             raise
-        # the fields of all other messages are numbers
+        # the fields of these messages are numbers, or on and off
         legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))
 
 

@@ -6,7 +6,7 @@ net/core/dev.c). Features that are turned off together with one are restored wit
 
 from __future__ import annotations
 
-from ..host.netlink import legacy_bits
+from ..host.netlink import legacy
 from ..host.netlink.codec import Bits
 from ..host.source import Source
 from ..terms.dataclass import dataclass
@@ -60,7 +60,7 @@ def states(source: Source, nic: str) -> dict[str, State]:
         name: State(
             bool(active >> i & 1), bool(wanted >> i & 1), bool(not hw >> i & 1 or nochange >> i & 1)
         )
-        for i, name in enumerate(legacy_bits.strings(source, "features"))
+        for i, name in enumerate(legacy.strings(source, "features"))
         if name
     }
 

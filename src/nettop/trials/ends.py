@@ -20,8 +20,7 @@ from ..facts.pair import Joined, Losses, match
 from ..facts.pair.model import Model, Sides
 from ..host.distant import Distant, behind
 from ..host.source import HostLostError, Live, Source
-from ..sampling.both import BothSampler
-from ..sampling.sampler import Sampler
+from ..sampling.sampler import BothSampler, Sampler
 from .result import Document, Options
 
 INTERVAL: Final = 1.0  # seconds between two readings

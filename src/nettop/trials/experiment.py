@@ -17,8 +17,8 @@ from typing import Final, Protocol
 
 from ..terms.dataclass import dataclass, picked
 from . import statistics
+from .end import Cancelled
 from .lever import Lever
-from .peer import Cancelled
 from .result import Document, Progress, Side, Standing, TrialResult, resent
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, ExperimentPlan, Guard

@@ -34,8 +34,7 @@ from ..changes.entry import JournaledChange
 from ..changes.guard import PATIENCE, STOPS, once_more
 from ..changes.journal import Book, Busy, Journal
 from ..changes.memory import Memory
-from ..changes.plan import plan
-from ..changes.readback import CARRIER
+from ..changes.plan import CARRIER, plan
 from ..changes.ready import lift, load, ready
 from ..changes.undo import put_back, undo
 from ..host.source import Live

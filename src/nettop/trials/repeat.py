@@ -15,8 +15,8 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import checks, results, tool
 from . import run as runner
+from .end import Cancelled, PeerError
 from .lever import LeverError, Switch
-from .peer import Cancelled, PeerError
 from .report import middle
 from .result import Document, Options, Progress, TrialResult, given
 from .run import TrialError, Watch, nobody

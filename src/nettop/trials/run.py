@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
-from . import checks, ends, names, peer, tool
+from . import checks, end, ends, names, tool
+from .end import Cancelled, End, Peer, PeerError
 from .far.schema import HelperOptions, Message
-from .peer import Cancelled, End, Peer, PeerError
 from .result import Measured, Options, Progress, TrialResult
 from .samples import Samples, settings_in_force
 
@@ -149,12 +149,12 @@ def run(
     module = tool(name)
     _takes(module, options)
     cancel = cancel or threading.Event()
-    far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
-    near = replace(peer.parse(options.host), cancel=cancel)
+    far = None if options.peer is None else replace(end.parse(options.peer), cancel=cancel)
+    near = replace(end.parse(options.host), cancel=cancel)
     trial = partial(Trial, options, near, far, watch, cancel)
     try:
         return _run(module, trial(), settings)
-    except peer.Absent as absent:
+    except end.Absent as absent:
         if not any(one is not None and one.by_file(absent) for one in (near, far)):
             raise
         return _run(module, trial(), settings)
@@ -172,8 +172,8 @@ def _run(module: ModuleType, trial: Trial, settings: Mapping[str, str] | None) -
         try:
             with ends.watching(options) as seen:
                 measured: Measured = module.measure(trial)
-        except peer.Absent as absent:
-            if absent.program == peer.PYTHON:
+        except end.Absent as absent:
+            if absent.program == end.PYTHON:
                 raise
             raise TrialError(_missing(module, absent)) from None
         if not all(map(isfinite, _numbers(asdict(measured)))):
@@ -212,7 +212,7 @@ def _numbers(value: object) -> Iterator[float]:
             yield from _numbers(item)
 
 
-def _missing(module: ModuleType, absent: peer.Absent) -> str:
+def _missing(module: ModuleType, absent: end.Absent) -> str:
     package = getattr(module, "PACKAGE", "")
     if absent.program == "python3" or not package:
         return str(absent)

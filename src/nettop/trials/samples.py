@@ -11,9 +11,8 @@ from dataclasses import field
 from typing import Final, TypeVar
 
 from ..terms.dataclass import dataclass
-from .end import ANSWER
+from .end import ANSWER, End, Peer, PeerError
 from .far.schema import LinkState, Message
-from .peer import End, Peer, PeerError
 from .result import Document, Options, Progress, Side, resent
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import ends, prove, results
 from .calibration import beside
+from .end import Cancelled
 from .lever import LeverError, Proved
-from .peer import Cancelled
 from .prove import Bench
 from .result import Document, Progress
 from .run import TrialError

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ..views.view import Options, View
     from .actions import Actions
     from .engine import Engine
-    from .pairing import Pairing
-    from .peering import Peering
+    from .peering import Pairing, Peering
     from .screen import Nettop, Tick
 
 
@@ -177,9 +176,9 @@ def _other_end(
     mark = mark_of(source.comment)
     if mark is None:
         return None
-    from . import pairing
+    from . import peering
 
-    return pairing.Pairing(source, other, mark, tell)
+    return peering.Pairing(source, other, mark, tell)
 
 
 def _named(name: str) -> Tick:

@@ -70,14 +70,14 @@ class Away:
         try:
             work()
         except AbsentError as error:
-            from ..host import install
+            from ..host import once
             from . import remote
 
             if not self.binary:
                 self._say(f"{error}{cure}", "warn")
                 return
             try:
-                one = install.file(self.binary)
+                one = once.file(self.binary)
             except (OSError, ValueError) as unusable:
                 self._say(f"{error}; {sentence(unusable)}", "bad")
                 return
@@ -207,12 +207,12 @@ class Away:
 
     def _install(self) -> None:
         """Install the file there, then go on with what it was wanted for."""
-        from ..host import install
+        from ..host import once
 
         then, self._then = self._then, None
         self._say(f"installing nettop at {self.batches.name}: sends the file", "dim")
         try:
-            paths = install.install(self.batches.prefix, install.file(self.binary))
+            paths = once.install(self.batches.prefix, once.file(self.binary))
         except (HostLostError, OSError, ValueError) as error:
             self._say(sentence(error), "bad")
             return

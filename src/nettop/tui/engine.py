@@ -18,8 +18,7 @@ from ..facts import Facts
 from ..host.session import running
 from ..host.source import HostLostError, Source
 from ..panes import journey, pane
-from ..sampling.budget import LOOK
-from ..sampling.refresh import QUIET_LOOK, Moves
+from ..sampling.refresh import LOOK, QUIET_LOOK, Moves
 from ..views.build import Plans, scene_of
 from ..views.past import History
 from ..views.scene import Note, Scene
@@ -29,8 +28,7 @@ from .notes import brief
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..views.observer import Observation, Observer
-    from .pairing import Pairing
-    from .peering import Peering
+    from .peering import Pairing, Peering
     from .taping import Taping
 
 Post = Callable[[Scene], None]

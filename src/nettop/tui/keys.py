@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import interfaces, journey, names, origins, pane
+from ..panes import cursor, interfaces, journey, names, pane
 from ..panes.cursor import kept, moved, next_part, paged, target
 from ..panes.declared import columns
 from ..views.ask import Ask, Key, Next
@@ -295,7 +295,7 @@ def _escape(view: View, scene: Scene) -> View:
     after = pane(view.pane).escape(view, scene)
     arrived = view.back and after.spot.open != view.spot.open == view.back[-1].opened
     if view.back and (after == view or arrived):
-        return origins.returned(view)
+        return cursor.returned(view)
     return replace(view, moment=0.0) if after == view else after
 
 

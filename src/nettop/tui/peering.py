@@ -1,8 +1,11 @@
-"""The other end of the flows for the screen (--peer): a daemon thread of its own.
+"""The other end of the flows for the screen (--peer): a daemon thread of its own, or a recording.
 
 The engine offers each observation of this host. The thread then reads the other host, and the
 sockets of both once more, joins the flows and judges the other host. The engine never waits for it:
 where the other host is slow or lost, the last picture stays with a sentence beside it.
+
+A recorded other end follows the recording of this end. There is nothing to wait for: the engine's
+thread joins each observation itself, so that the picture of both ends is of the moment shown.
 """
 
 from __future__ import annotations
@@ -14,15 +17,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..facts.kinds.pair import Pair
 from ..facts.pair.words import short
 from ..host import prefix
+from ..host.recording import Mark, Replay
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
 from ..terms.errors import sentence
 from ..terms.text import safe
+from ..views.both import names
 from ..views.scene import Note, Peer
 from .notes import brief
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..facts.kinds.pair import Pair
     from ..host.distant import Distant
     from ..views.observer import Observation
@@ -152,7 +160,7 @@ class BothEnds:
 
     def __init__(self, near: Source, far: Source) -> None:
         from ..facts.pair.model import Model
-        from ..sampling.both import CloseSampler
+        from ..sampling.sampler import CloseSampler
         from ..views.both import names
         from ..views.build import Plans
         from ..views.observer import Observer
@@ -195,3 +203,55 @@ class BothEnds:
             self.hosts, "", sides.joined, sides.unmatched, marked, plans, ended=sides.ended,
         )  # fmt: skip
         return shown, pairs
+
+
+class Pairing:
+    """Has `shown` and `pairs` as `Peering` has."""
+
+    def __init__(self, near: Replay, far: Replay, mark: Mark, tell: Callable[[Note], None]) -> None:
+        """`far` follows `near`; `mark` is that of `near`."""
+        self.near, self.far = near, far
+        one, other = names(near, far)
+        self.hosts = short(one), short(other)
+        self.clock = f"recorded at both ends; {mark.clock(self.hosts[1])}"
+        self.tell = tell
+        self.shown = Peer(self.hosts, clock=self.clock)
+        self.pairs: tuple[Pair, ...] = ()
+        self._both: BothEnds | None = None
+        self._last = -1  # the moment there that was joined last
+
+    def start(self) -> None:
+        """Say how far the clocks are apart."""
+        self.tell(Note(self.clock, "", time.time()))
+
+    def restart(self) -> None:
+        """The recording is at its first moment, which gives no rates; findings stay."""
+        before, self._both = self._both, BothEnds(self.near, self.far)
+        if before is not None:
+            self._both.observer.judge = before.observer.judge
+        self._both.begin()
+        self._last = self.far.index
+
+    def offer(self, observation: Observation) -> None:
+        """Join this observation with the moment of the other end."""
+        if self._both is None:
+            self.restart()
+            return
+        if self.far.index == self._last:
+            text = f"{self.hosts[1]} was not recorded at this moment"
+            self.shown, self.pairs = replace(self.shown, message=text), ()
+            return
+        self._last = self.far.index
+        try:
+            shown, self.pairs = self._both.step(observation)
+        except Exception as error:
+            text = f"{self.hosts[1]} cannot be judged: {sentence(error)}"
+            self.shown, self.pairs = replace(self.shown, message=text), ()
+        else:
+            self.shown = replace(shown, clock=self.clock)
+
+    def refresh(self) -> None:
+        """A recording does not change."""
+
+    def stop(self) -> None:
+        """Nothing runs."""

@@ -33,7 +33,7 @@ from .planning import Planning, sheets, values_line
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
-    from ..host.install import File
+    from ..host.once import File
     from .trying import TrialBench
 
 

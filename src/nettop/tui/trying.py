@@ -153,7 +153,7 @@ class TrialBench:
         form: Mapping[str, str],
         work: Callable[[Watch, threading.Event], None],
     ) -> None:
-        from ..trials.peer import Cancelled
+        from ..trials.end import Cancelled
 
         if self.cancel is not None:
             self.post(note("a test is running: Ctrl-X stops it", "warn"))

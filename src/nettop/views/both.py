@@ -13,8 +13,7 @@ from ..facts.pair.model import Model, Sides
 from ..facts.pair.words import called
 from ..frame.rates import Both, Frame
 from ..host.source import Source
-from ..sampling.both import BothSampler
-from ..sampling.sampler import Sampler
+from ..sampling.sampler import BothSampler, Sampler
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
 

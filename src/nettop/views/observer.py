@@ -23,8 +23,7 @@ from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
-from ..sampling.budget import BUDGET, LONGEST, Budget
-from ..sampling.refresh import UNSEEN, RefreshPolicy, ShortLook, Stillness
+from ..sampling.refresh import BUDGET, LONGEST, UNSEEN, Budget, RefreshPolicy, ShortLook, Stillness
 from ..sampling.sampler import Sampler
 from ..terms.dataclass import dataclass
 

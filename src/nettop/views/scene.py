@@ -24,7 +24,7 @@ from .view import View
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
-    from ..config.edit import Value
+    from ..config import Value
     from ..facts.kinds.nic import Nic
 
 

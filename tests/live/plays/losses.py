@@ -26,7 +26,7 @@ from live.plays.ends import files, flow
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.frame.rates import Close, Frame
-from nettop.sampling import both as sampling
+from nettop.sampling import sampler as sampling
 from nettop.views import both as views
 
 TRIES: Final = 6  # recordings, until one has seen losses without a pause between its readings

@@ -1,10 +1,10 @@
 """Counting in the kernel with BPF, and sampling.
 
-`assembler` writes programs, `btf` knows the types of the running kernel, `call` creates tables and
-loads programs, `counting` has what the programs share, and `symbols` names places of the kernel.
-A module that counts something has a class `Counter`: `drops` counts dropped packets, `calls` failed
-calls, and `profile` samples what cores do, without a program (`perf`). Programs, tables and events
-belong to this process: the kernel frees them when it ends. They are made on request only.
+`assembler` writes programs, `btf` knows types and places of the running kernel, `call` creates
+tables and loads programs, and `counting` has what the programs share. A module that counts
+something has a class `Counter`: `drops` counts dropped packets, `calls` failed calls, and `profile`
+samples what cores do, without a program. Programs, tables and events belong to this process: the
+kernel frees them when it ends. They are made on request only.
 """
 
 from __future__ import annotations

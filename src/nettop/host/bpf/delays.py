@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from ...terms.buckets import FINE
 from . import assembler as a
 from . import btf, call, counting
-from .packet import HEADER, IP, IP6, PORTED, transport
+from .counting import HEADER, IP, IP6, PORTED, transport
 
 STAGES: Final = ("softirq-tx", "softirq-rx", "socket", "woken", "queue", "again")  # by number
 TX, SOCKET, WOKEN, QUEUE, AGAIN = 0, 2, 3, 4, 5

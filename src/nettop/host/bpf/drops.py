@@ -25,9 +25,8 @@ from urllib.parse import quote
 
 from . import assembler as a
 from . import btf, call, counting, dropping
-from .counting import read
-from .packet import HEADER, IP, IP6, PORTED, Packet, protocol
-from .symbols import Symbols
+from .btf import Symbols
+from .counting import HEADER, IP, IP6, PORTED, Packet, protocol, read
 
 _PLAIN: Final = "/=@,."  # of names of programs: not quoted
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from ipaddress import ip_address
 from typing import Final
 
+from ..end import Peer
 from ..far.schema import HelperOptions
-from ..peer import Peer
 from ..run import Trial, TrialError
 
 

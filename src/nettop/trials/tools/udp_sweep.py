@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
 
 from ...terms import formulas
+from ..end import End
 from ..far.schema import HelperOptions, Message, UdpStep
-from ..peer import End
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._client_server import ends
