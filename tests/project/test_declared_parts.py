@@ -42,7 +42,7 @@ OPTIONAL = {
     "changes/export": {"ESCAPES"},
 }  # fmt: skip
 # of each of these a kind of setting declares one
-EITHER = ({"write", "file"}, {"commands", "COMMAND", "file"}, {"limits", "CHOICES"})
+EITHER = ({"write", "file"}, {"commands", "COMMAND", "file"}, {"limits", "LIMITS"})
 # read in each frame: they have no interval, and the budget of a frame allows no more of them
 EACH_FRAME = {
     "cpu", "interrupts", "link_stats", "meself", "netdev", "snmp", "sockets_tcp",

@@ -10,16 +10,14 @@ A kind module has
     read(source, address)               the value now; OSError if it is absent
 
 one of each
-
     write(host, address, value)         write to the kernel; OSError or ValueError, one sentence
     file(address)                       or the file that has the value, written as `raw`
     commands(source, address, value)    the equivalent commands: a tuple of `Command`
     COMMAND     or its words, `{nic} {part} {target} {name} {value}` replaced; default: of `file`
     limits(source, address)             what may be written: `Limits`
-    CHOICES     or the words that may be written
+    LIMITS      or the limits themselves, or by name: those of each host that has the setting
 
 and may have
-
     NAMES       the names of the kind; default: any
     TARGET      False: `kind.name` without a target
     NIC         True: the target is an interface, or `INTERFACE/PART`
@@ -31,7 +29,7 @@ and may have
     ROUNDS      True: drivers may take a value near the requested one
     SIDE        rx or tx, or either by name: what it acts on; default: the word in name or queue
     FORGETS     why the change may be gone, if not because the interface is another one
-    VALUE       the canonical form of a text: a function; ValueError. Default: single spaces
+    VALUE       the canonical form of a text: a function, or by name; ValueError. Default: spaces
     normal(address, value)              the same, where it depends on the name
     raw(address, value)                 the value as the file has it; default: as it is
     validate(source, address, value)    ValueError for what `limits` cannot express
@@ -57,7 +55,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ..host.source import Live, Source
 from ..terms import irqname
@@ -200,24 +198,23 @@ def write(host: Host, address: Address, value: str) -> None:
 def limits(source: Source, address: Address) -> Limits:
     """What may be written there."""
     module = kind(address.kind)
-    if not hasattr(module, "CHOICES"):
+    if not hasattr(module, "LIMITS"):
         return cast("Limits", module.limits(source, address))
     read(source, address)
-    return Limits(choices=module.CHOICES)
+    return cast("Limits", _named(module.LIMITS, address))
 
 
 def risk(address: Address) -> str:
     """What a write may cost: none, queues or link."""
     module = kind(address.kind)
-    risky = module.RISK
-    return str(risky.get(address.name, "none") if isinstance(risky, dict) else risky)
+    return str(_named(module.RISK, address) or "none")
 
 
 def normal(address: Address, value: str) -> str:
     """The canonical text of a value that a user wrote; ValueError where it is no such value."""
     module = kind(address.kind)
     if hasattr(module, "VALUE"):
-        return str(module.VALUE(value))
+        return str(_named(module.VALUE, address)(value))
     return _optional(address, "normal", " ".join(value.split()), address, value)
 
 
@@ -372,6 +369,11 @@ def _optional(address: Address, name: str, default: T, *args: object) -> T:
     """The result of a function that a kind module may lack; `default` where it does."""
     function = getattr(kind(address.kind), name, None)
     return default if function is None else cast("T", function(*args))
+
+
+def _named(declared: Any, address: Address) -> Any:
+    """What a kind declares for all its names, or for this one; None: for others only."""
+    return declared.get(address.name) if isinstance(declared, dict) else declared
 
 
 def _found(function: Callable[..., object], *args: object) -> str:

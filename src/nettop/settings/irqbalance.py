@@ -22,6 +22,7 @@ NIC = True
 NAMES = ("ban",)
 TEXT = NAMES
 VALUE = switch  # a list of numbers can be read, not written
+LIMITS = Limits(default="off", choices=("on", "off"))
 FORGETS = "irqbalance was restarted or the interface replaced, which ended the change"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
@@ -111,9 +112,3 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 def identity(source: Source, address: Address) -> str:
     """The interface's device and the daemon's process: a new process has no ban."""
     return f"{_device.identity(source, address.nic)} at {_ask(source, 'setup')[0]}"
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """On or off."""
-    read(source, address)
-    return Limits(default="off", choices=("on", "off"))

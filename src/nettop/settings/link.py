@@ -19,11 +19,12 @@ from ._text import interface, number, switch, text
 
 RISK = {"mtu": "link"}
 NIC = True
-SHOWS = "ip -details link show dev {nic}"
 NAMES = (
     "mtu", "txqueuelen", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
     "promisc",
 )  # fmt: skip
+VALUE = {**dict.fromkeys(NAMES, number), "promisc": switch}
+SHOWS = "ip -details link show dev {nic}"
 SIDE = {
     "txqueuelen": "tx", "gso-max-size": "tx", "gso-ipv4-max-size": "tx", "gro-max-size": "rx",
     "gro-ipv4-max-size": "rx", "promisc": "rx",
@@ -92,11 +93,6 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     """`ip link set dev NIC …`."""
     word = address.name.replace("-", "_") if "size" in address.name else address.name
     return (Command(("ip", "link", "set", "dev", address.nic, word, value)),)
-
-
-def normal(address: Address, value: str) -> str:
-    """The canonical number, or on/off; ValueError for anything else."""
-    return switch(value) if address.name == "promisc" else number(value)
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -20,7 +20,12 @@ _FILES = {
     "gro-flush-timeout": "gro_flush_timeout",
     "threaded": "threaded",
 }
-_MOST = {"defer-hard-irqs": (1 << 31) - 1, "gro-flush-timeout": (1 << 63) - 1}
+VALUE = {"defer-hard-irqs": number, "gro-flush-timeout": number, "threaded": switch}
+LIMITS = {  # of the kernel's types
+    "defer-hard-irqs": Limits(default="0", min=0, max=(1 << 31) - 1),
+    "gro-flush-timeout": Limits(default="0", min=0, max=(1 << 63) - 1),
+    "threaded": Limits(default="off", choices=("on", "off")),
+}
 
 
 def file(address: Address) -> str:
@@ -30,22 +35,10 @@ def file(address: Address) -> str:
 
 def read(source: Source, address: Address) -> str:
     """The number, or on/off; FileNotFoundError if the kernel or the interface lacks the file."""
-    return normal(address, text(source, file(address), f"{address.nic} has no {address.name}"))
+    shown = text(source, file(address), f"{address.nic} has no {address.name}")
+    return VALUE[address.name](shown)
 
 
 def raw(address: Address, value: str) -> str:
     """On and off as numbers."""
     return str(int(value == "on")) if address.name == "threaded" else value
-
-
-def normal(address: Address, value: str) -> str:
-    """The canonical number, or on/off; ValueError for anything else."""
-    return switch(value) if address.name == "threaded" else number(value)
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """The ranges of the kernel's types."""
-    read(source, address)
-    if address.name == "threaded":
-        return Limits(default="off", choices=("on", "off"))
-    return Limits(default="0", min=0, max=_MOST[address.name])

@@ -13,6 +13,7 @@ NAMES = ("value",)
 TARGETS = process.TARGETS
 EXAMPLE = process.EXAMPLE
 VALUE = number
+LIMITS = Limits(default="0", min=-20, max=19)
 COMMAND = "renice -n {value} -p {target}"
 SHOWS = "ps -o ni= -p {target}"
 identity = process.identity
@@ -35,9 +36,3 @@ def write(host: Host, address: Address, value: str) -> None:
         except ProcessLookupError:
             if tid == address.nic:
                 raise
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """-20 to 19."""
-    read(source, address)
-    return Limits(default="0", min=-20, max=19)

@@ -7,14 +7,14 @@ offered. So autoneg is turned off before rx and tx, and turned on after them.
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address
+from . import Address, Limits
 from ._ethtool import Message
 from ._text import switch
 
 RISK = "link"
 NIC = True
 VALUE = switch
-CHOICES = ("on", "off")
+LIMITS = Limits(choices=("on", "off"))
 COMMAND = "ethtool -A {nic} {name} {value}"
 SHOWS = "ethtool -a {nic}"
 NAMES = ("autoneg", "rx", "tx")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from ..host.netlink import ethtool
 from ..host.source import Source
-from . import Address, Host
+from . import Address, Host, Limits
 from ._ethtool import put, values
 from ._text import switch
 
 RISK = "link"
 NIC = True
 VALUE = switch
-CHOICES = ("on", "off")
+LIMITS = Limits(choices=("on", "off"))
 COMMAND = "ethtool --set-priv-flags {nic} {name} {value}"
 SHOWS = "ethtool --show-priv-flags {nic}"
 KEEP = "unit"  # no systemd key exists

@@ -23,6 +23,8 @@ NAMES = ("cpus", "flow-cnt")
 TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
 EXAMPLE = "eth0/rx-0"
 TEXT = ("cpus",)
+VALUE = {"cpus": cpu_list, "flow-cnt": number}
+LIMITS = {"cpus": Limits(default="none"), "flow-cnt": Limits(default="0", min=0, max=1 << 30)}
 KEEP = "unit"  # no systemd key exists
 
 
@@ -46,16 +48,3 @@ def validate(source: Source, address: Address, value: str) -> None:
     """ValueError for CPUs that the host does not have."""
     if address.name == "cpus":
         known_cpus(source, address, value)
-
-
-def normal(address: Address, value: str) -> str:
-    """The canonical CPU list, or number; ValueError for anything else."""
-    return cpu_list(value) if address.name == "cpus" else number(value)
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """Any CPU of the host; up to 2^30 flows."""
-    read(source, address)
-    if address.name == "cpus":
-        return Limits(default="none")
-    return Limits(default="0", min=0, max=1 << 30)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Command, Host
+from . import Address, Command, Host, Limits
 from ._text import switch
 
 RISK = "none"
 NAMES = ("running",)
 VALUE = switch
-CHOICES = ("on", "off")
+LIMITS = Limits(choices=("on", "off"))
 _NAME = re.compile(r"[A-Za-z0-9_:@][A-Za-z0-9_:@.\\-]*\Z")
 
 

@@ -21,6 +21,7 @@ TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
 EXAMPLE = "eth0/tx-0"
 TEXT = NAMES
 VALUE = cpu_list
+LIMITS = Limits(default="none")
 KEEP = "unit"  # no systemd key exists
 
 
@@ -51,9 +52,3 @@ def validate(source: Source, address: Address, value: str) -> None:
     if beyond:
         text = f"{address.nic} has receive queues {ranges(have)}, not {ranges(beyond)}"
         raise ValueError(text)
-
-
-def limits(source: Source, address: Address) -> Limits:
-    """Any CPU (or receive queue) there is."""
-    read(source, address)
-    return Limits(default="none")
