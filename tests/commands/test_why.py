@@ -13,12 +13,16 @@ from flow_tables import joined, moving
 from folded import folded
 from limit_frames import moment
 
+from nettop.advice.judge.judge import Judgement
 from nettop.advice.rules.rule import Finding
 from nettop.cli import main
-from nettop.collect import qdiscs, sockets_udp
+from nettop.collect import addresses, qdiscs, socket_owners, sockets_udp
 from nettop.commands import _silent, _witness
 from nettop.commands.why import chosen, look, text
+from nettop.facts.kind import about
 from nettop.facts.kinds.drop import Drop
+from nettop.facts.kinds.program import Program
+from nettop.facts.kinds.resolver import Resolver
 from nettop.facts.limits import KINDS, Limit, Reading
 from nettop.facts.limits.stages import declared
 from nettop.facts.limits.words import document as limit_document
@@ -26,6 +30,7 @@ from nettop.frame.rates import Frame
 from nettop.host.source import Source
 from nettop.sampling.sampler import Sampler
 from nettop.terms.errors import Refused
+from nettop.views.observer import SAMPLES, Observation
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 SENDER = "10.77.2.1:60370"
@@ -193,6 +198,22 @@ def test_a_table_of_rates_that_was_read_once_is_not_enough(
     assert refused.value.code == 3
 
 
+def test_on_a_slow_host_the_look_takes_some_samples_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sample takes longer than an interval: after the time alone there would be two."""
+    clock = [0.0]
+    every = flow_tables.frames(*(moment(float(second)) for second in range(9)))
+    taken = iter(every)
+
+    def take(*_: object) -> Frame:
+        clock[0] += 1.8
+        return next(taken)
+
+    monkeypatch.setattr(Sampler, "take", take)
+    host = SimpleNamespace(ends=False, live=True, now=lambda: clock[0], wait=lambda _: True)
+    frame, _ = look(cast(Source, host), 4.0)
+    assert every.index(frame) == SAMPLES
+
+
 @pytest.mark.parametrize("target", ["10.0.0.2:40001", "7", None])
 def test_a_flow_that_ends_while_it_is_observed_has_its_last_limit(
     target: str | None, monkeypatch: pytest.MonkeyPatch
@@ -275,6 +296,11 @@ def finding(name: str, title: str, severity: str = "critical", cause: str = "") 
     )
 
 
+def observed(*found: Finding, frame: Frame | None = None) -> Observation:
+    facts: Any = SimpleNamespace()
+    return Observation(frame or Frame(1.0, 1.0, {}), facts, Judgement(found, (), lambda: ()))
+
+
 def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
     held = finding("program-held@web[7]", "web is blocked by log[9]", cause="program-held@log[9]")
     found = [
@@ -287,21 +313,46 @@ def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
         finding("program-held@web[71]", "another process"),
     ]
     limit = Limit("flow", "10.0.0.1:80>10.0.0.2:9", "tx", pid=7, process="web")
-    told = [one.id for one in _silent.beside(found, [limit], ":80")]
+    seen = observed(*found)
+    told = [one.id for one in _silent.beside(seen, [limit], ":80")]
     assert told == ["program-held@log[9]", "program-held@web[7]"]
-    assert [one.id for one in _silent.beside(found, [], "eth1")] == ["link-errors@eth1"]
-    assert len(_silent.beside(found, [], None)) == 4
+    assert [one.id for one in _silent.beside(seen, [], "eth1")] == ["link-errors@eth1"]
+    assert len(_silent.beside(seen, [], None)) == 4
     assert _silent.lines([held])[-1].strip() == "✗ program-held@web[7]: web is blocked by log[9]"
     assert _silent.lines([]) == []
 
 
-def test_a_port_stands_for_the_programs_that_listen_there() -> None:
-    doors = [SimpleNamespace(port=port, process="web", pid=pid)
-             for port, pid in ((80, 7), (81, 8), (80, None))]  # fmt: skip
-    facts: Any = SimpleNamespace(more={"listener": doors})
-    (word,) = _silent._listeners(facts, 80)
-    assert re.search(word, "the writers: app[5], web[7]")
-    assert not re.search(word, "the writers: myweb[7], web[71]")
+def test_a_port_stands_for_its_programs_and_for_where_they_connect_to() -> None:
+    door = flow_tables.socket(
+        1, local="::", local_port=8080, remote="::", remote_port=0, state="listen"
+    )
+    backend = flow_tables.socket(2, local_port=40001, remote="10.0.0.9", remote_port=5432)
+    other = flow_tables.socket(3, local_port=40002, remote="10.0.0.7", remote_port=25)
+    owners = [socket_owners.Row(101, 7, "web"), socket_owners.Row(102, 7, "web"),
+              socket_owners.Row(103, 8, "mail")]  # fmt: skip
+    home = addresses.Row("eth0", "fd00::1", 64, 6, "global")
+    (frame,) = flow_tables.frames(
+        {"sockets_tcp": [door, backend, other], "socket_owners": owners, "addresses": [home]}
+    )
+
+    def named(one: Finding) -> bool:
+        problems = _silent.beside(observed(one, frame=frame), [], ":8080")
+        return problems == [one]
+
+    name = "name-server-does-not-answer@10.0.0.53:53"
+    asked = replace(finding(name, "no answer"), about=("10.0.0.53:53", "web[7]"))
+    assert named(asked)
+    assert not named(replace(asked, about=("web[71]", "mail[8]")))
+    assert named(finding("slow@x", "connections to 10.0.0.9:5432 get no answer"))
+    assert not named(finding("slow@x", "connections to 10.0.0.7:25 get no answer"))
+    assert named(finding("lost@fd00::1", "nobody finds it"))
+    assert not named(finding("lost@fd00::12", "nobody finds it"))
+
+
+def test_what_a_fact_is_about_are_its_texts_programs_and_ports() -> None:
+    resolver = Resolver("10.0.0.53:53", processes=("shop[16911]",))
+    assert {"10.0.0.53:53", "shop[16911]"} <= {*about(resolver)}
+    assert {"port 443", "[3391]", "app"} <= {*about(Program(3391, "app", ports=(443,)))}
 
 
 @pytest.mark.parametrize(("port", "named"), [("1812", True), ("812", False), ("10", False)])

@@ -13,55 +13,60 @@ from ..terms.errors import Refused
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge
     from ..advice.rules.rule import Finding
-    from ..facts import Facts
     from ..facts.limits import Limit
+    from ..frame.rates import Frame
+    from ..views.observer import Observation
 
 PROBLEMS: Final = ("critical", "warning")
 # what is listed with the drops, the calls and the ways
 FLOW: Final = "tcp:"  # the target of a finding about one flow, whose limit says it
 SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-reason")
+MOST: Final = 3  # findings that do not name the target
 
 
-def answer(source: Source, args: argparse.Namespace, refused: Refused, brief: str) -> int:
+def answer(
+    source: Source, args: argparse.Namespace, refused: Refused, brief: str, seen: Observation
+) -> int:
     """Say what is known of a target without a limit: findings, or connections that soon end.
 
-    Refused where nothing is.
+    Refused where nothing is; what is found of the host, and does not name it, is listed.
     """
     from textwrap import wrap
 
+    from ..terms.text import few
     from . import emit, print_lines
 
-    if told(source, args, brief or str(refused)):
+    if told(source, args, brief or str(refused), seen):
         return 0
+    others = few((one.id for one in seen.judgement.findings), MOST)
+    rest = f". No finding names it; of this host: {others} (`nettop advise`)" if others else ""
     if not brief:
-        raise Refused(f"{refused}{tries(args.target)}", 2) from None
+        raise Refused(f"{refused}{tries(args.target)}{rest}", 2) from None
     if args.json:
-        emit({"host": source.host, "seconds": args.seconds, "limits": [], "brief": brief})
+        emit({"host": source.host, "seconds": args.seconds, "limits": [], "brief": brief + rest})
     else:
-        print_lines(f"{source.host} · {args.seconds:g} s", "", *wrap(brief, 78))
+        print_lines(f"{source.host} · {args.seconds:g} s", "", *wrap(brief + rest, 78))
     return 0
 
 
-def told(source: Source, args: argparse.Namespace, why: str) -> bool:
+def told(source: Source, args: argparse.Namespace, why: str, seen: Observation) -> bool:
     """Print the findings that name the port, its programs, or the address; whether there are any.
 
     `why`: the sentence that says that it moves no data.
     """
-    from . import emit, open_source, print_lines
-    from .advise import document, finding_json, observe, print_finding
+    from . import emit, print_lines
+    from .advise import document, finding_json, print_finding
 
     target = args.target or ""
     address, _, port = target.rpartition(":")
     if not port.isdecimal() or target == port:
         return False
     alone = rf"(?<![\w.:]){re.escape(address.strip('[]'))}(?![\w.:])"
-    source = source if source.live else open_source(args)
-    last = observe(source, args)
-    words = [_port(port), *([alone] if address else ()), *_listeners(last.facts, int(port))]
-    findings = _about(last.judgement.findings, words)
+    words = [*([alone] if address else ()), *_of_port(seen.frame, int(port))]
+    findings = _about(seen.judgement.findings, words)
     if args.json and findings:
         values = [finding_json(source, one) for one in findings]
-        emit({**document(source, last, args.seconds), "limits": [], "findings": values})
+        emit({**document(source, seen, args.seconds), "limits": [], "findings": values})
     elif findings:
         print_lines(
             f"{source.host} · {why}; what is found of {'it' if address else f'port {port}'}:"
@@ -71,11 +76,27 @@ def told(source: Source, args: argparse.Namespace, why: str) -> bool:
     return bool(findings)
 
 
-def _listeners(facts: Facts, port: int) -> Iterator[str]:
-    """The programs that listen at a port, as findings name them."""
-    for one in facts.more.get("listener", ()):
-        if one.port == port and one.pid:
-            yield rf"(?<!\w){re.escape(f'{one.process}[{one.pid}]')}"
+def _of_port(frame: Frame, port: int) -> Iterator[str]:
+    """A port as findings name it; the programs with a socket there, and where these connect to.
+
+    A finding about an address of this host is one about each port of it at which one listens.
+    """
+    from ..facts.flow_words import EVERYWHERE, end
+
+    yield _port(str(port))
+    rows = [*frame.rows("sockets_tcp"), *frame.rows("sockets_udp")]
+    own = {row.inode for row in rows if port in (row.local_port, row.remote_port)}
+    owners = [row for row in frame.rows("socket_owners") if row.pid]
+    pids = {row.pid for row in owners if row.inode in own}
+    yield from (rf"\[{pid}\]" for pid in pids)
+    doors = {row.local for row in rows if row.local_port == port and not row.remote_port}
+    held = {row.inode for row in owners if row.pid in pids} if doors else ()
+    ends = {end(row.remote, row.remote_port) for row in rows
+            if row.inode in held and row.remote_port and row.local_port != port}  # fmt: skip
+    yield from (rf"(?<![\w.:]){re.escape(one)}(?!\d)" for one in ends)
+    if doors & {*EVERYWHERE}:
+        doors |= {row.address for row in frame.rows("addresses")}
+    yield from (rf"(?m:@{re.escape(one)}$)" for one in doors)
 
 
 def tries(target: str) -> str:
@@ -105,19 +126,18 @@ def judge(source: Source, args: argparse.Namespace) -> Judge:
 
 
 def beside(
-    found: Sequence[Finding], limits: Sequence[Limit], target: str | None
+    seen: Observation, limits: Sequence[Limit], target: str | None
 ) -> list[Finding]:  # fmt: skip
     """The problems that name the target, or a program of its flows, and what explains them.
 
     Those that the limits of flows, the drops, the failed calls and the ways tell are left out.
     """
-    problems = [one for one in found if one.severity in PROBLEMS]
+    problems = [one for one in seen.judgement.findings if one.severity in PROBLEMS]
     if target is not None:
-        names = {f"{one.process}[{one.pid}]" for one in limits if one.pid is not None}
-        words = [rf"(?<!\w){re.escape(name)}" for name in names]
+        words = [rf"\[{one.pid}\]" for one in limits if one.pid is not None]
         port = target.rpartition(":")[2]
         if port.isdecimal() and port != target:
-            words.append(_port(port))
+            words += _of_port(seen.frame, int(port))
         elif not target.isdecimal():
             words.append(rf"(?<![\w.-]){re.escape(target)}(?![\w.-])")
         problems = _about(problems, words)
@@ -155,7 +175,5 @@ def _port(port: str) -> str:
 
 
 def _texts(finding: Finding) -> Iterator[str]:
-    """All that a finding says, without its figures."""
-    yield from (finding.id, finding.title, finding.why, *finding.advice)
-    for one in finding.evidence:
-        yield from (value for value in one.values() if isinstance(value, str))
+    """All that a finding says, and what its fact is about, without its figures."""
+    yield from (finding.id, finding.title, finding.why, *finding.advice, *finding.about)

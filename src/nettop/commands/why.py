@@ -58,7 +58,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding
+    from ..advice.judge.judge import Judgement
     from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
@@ -91,7 +91,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
     from ..facts.brief import Brief
-    from ..views.observer import BURSTS, rhythms
+    from ..views.observer import BURSTS, Observation, rhythms
 
     source = open_source(args)
     if args.to is not None:
@@ -103,23 +103,24 @@ def run(args: argparse.Namespace) -> int:
         return _both(source, peer, args)
     deep = _witness.tables(source, args)
     judge = _silent.judge(source, args)
-    findings: list[Finding] = []
 
+    seen: list[Judgement] = []
     target = args.target or ""
     brief = Brief(target if _port(target) else _address(target) or "")
 
     def judged(frame: Frame, facts: Facts) -> None:
-        findings[:] = judge.judge(facts).findings
+        seen[:] = (judge.judge(facts),)
         brief.add(frame)
 
     frame, facts = look(source, args.seconds, args.target, deep, judged)
     if deep:
         facts = replace(facts, rhythms=rhythms(source, *BURSTS))
+    last = Observation(frame, facts, seen[-1])
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
-        return _silent.answer(source, args, refused, brief.words())
-    found = _silent.beside(findings, limits, args.target)
+        return _silent.answer(source, args, refused, brief.words(), last)
+    found = _silent.beside(last, limits, args.target)
     if args.json:
         from .advise import finding_json
 
@@ -187,6 +188,7 @@ def look(
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
     from ..sampling.sampler import Sampler
+    from ..views.observer import SAMPLES as LEAST
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
@@ -199,9 +201,11 @@ def look(
         _check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
     due = source.now()
-    until = due + seconds
-    while source.ends or source.now() < until - interval / 2:
+    until, taken = due + seconds, 0
+    # a host on which each sample takes long is looked at for up to twice the time
+    while source.ends or source.now() < until - interval / 2 + seconds * (taken < LEAST):
         due += interval
+        taken += 1
         if not source.wait(due - source.now()):
             break
         sampler.ask(trouble.asked(frame, facts))

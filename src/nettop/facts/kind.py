@@ -7,7 +7,7 @@ the class and its labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any, Final
@@ -19,6 +19,27 @@ Fact = Any
 """An instance of `Kind.type`: the name of a kind decides the class, as for the rows of a table."""
 Key = Callable[[Fact], Hashable]
 _DERIVED: Final[Any] = None  # follows from the class
+
+# how its numbers of processes and ports are written, beside what it says in words
+NUMBERS: Final = {
+    **dict.fromkeys(("pid", "pids", "behind"), "[{}]"),
+    **dict.fromkeys(("port", "ports", "local_port", "remote_port"), "port {}"),
+}
+ENDS: Final = ("local", "remote")  # addresses of a connection: its id has them with their ports
+
+
+def about(fact: Fact) -> Iterator[str]:
+    """The programs, addresses and ports that a fact is about: its texts, `[7]` and `port 80`."""
+    named = (one.name for one in fields(fact) if one.name not in ENDS)
+    for name in dict.fromkeys((*named, *NUMBERS)):
+        value, form = getattr(fact, name, None), NUMBERS.get(name, "")
+        if name == "ports" and isinstance(value, int):  # their number
+            continue
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, str):
+                yield part
+            elif part and form:
+                yield form.format(part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from ...facts import Facts
+from ...facts.kind import about
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
 from ...facts.limits.prediction import Calibration
@@ -348,6 +349,7 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         relieves=cure.relieves,
         gain=rule.gain,
         safety=rule.safety,
+        about=tuple(about(fact)),
     )
 
 

@@ -260,6 +260,7 @@ class Finding:
     safety: bool = False  # no test run can prove it
     cause: str = ""  # id of the finding that explains it
     also: tuple[str, ...] = ()  # other targets with the same cause: flows between the same ends
+    about: tuple[str, ...] = ()  # what its fact names: `facts.kind.about`
     host: str = ""  # the other host (--peer), where the fix belongs; empty: this host
 
 
