@@ -32,11 +32,6 @@ def test_instructions_as_the_standard_writes_them() -> None:
     )
 
 
-def test_a_jump_to_no_label_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        a.assemble((*a.go("nowhere"), *a.end()))
-
-
 def test_a_table_that_may_not_lock_memory_is_tried_again_with_a_higher_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,7 +1,5 @@
 """The counter of the journey: what it tells of a key, and when its programs rest."""
 
-import gc
-import sys
 from pathlib import Path
 
 import pytest
@@ -91,23 +89,6 @@ def test_the_end_of_a_stage_is_attached_before_its_begin(monkeypatch: pytest.Mon
     journey.Counter().close()
     for begin, end in (points for points in journey.POINTS.values() if len(points) == 2):
         assert attached.index(end[-8:]) < attached.index(begin[-8:])
-
-
-def test_without_the_right_it_is_one_error_and_nothing_is_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    Kernel(monkeypatch)
-    left: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", left.append)
-
-    def refuse(*_: object, **__: object) -> int:
-        raise PermissionError(1, "counting in the kernel needs root")
-
-    monkeypatch.setattr(call, "table", refuse)
-    with pytest.raises(PermissionError, match="needs root"):
-        journey.Counter()
-    gc.collect()
-    assert left == []
 
 
 def test_a_point_that_the_kernel_lacks_takes_its_stage_and_all_of_them_the_journey(

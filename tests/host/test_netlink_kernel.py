@@ -64,12 +64,6 @@ def doors(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Door]]:
     assert not waiting
 
 
-def test_a_dump_of_many_datagrams_comes_without_its_end(doors: list[Door]) -> None:
-    first, second = part(16, b"aaaa") + part(16, b"bbbb"), part(16, b"cccc")
-    doors.append(Door(first, second + DONE))
-    assert Kernel().ask(ASK) == first + second
-
-
 def test_the_end_may_come_alone_and_an_old_answer_is_not_ours(doors: list[Door]) -> None:
     stale = HEADER.pack(20, 16, 2, 1, PORT) + b"old."
     doors.append(Door(stale, part(16, b"aaaa"), DONE))
@@ -122,12 +116,6 @@ def test_a_change_is_never_sent_twice(doors: list[Door]) -> None:
         Kernel().change("route", 19, b"")
     assert len(door.sent) == 1
     assert HEADER.unpack_from(door.sent[0])[2] == 5  # request, acknowledge
-
-
-def test_an_error_at_the_end_of_a_dump_is_raised(doors: list[Door]) -> None:
-    doors.append(Door(part(16, b"aaaa") + part(3, struct.pack("=i", -errno.EIO))))
-    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-        Kernel().ask(ASK)
 
 
 def test_a_generic_family_is_looked_up_once(doors: list[Door]) -> None:

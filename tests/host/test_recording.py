@@ -201,12 +201,6 @@ def test_a_tape_that_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
         Tape(str(tmp_path))
 
 
-def test_a_tape_in_no_folder_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(OSError):  # noqa: PT011
-        Tape(str(tmp_path / "none" / "x.host"))
-    assert list(tmp_path.iterdir()) == []
-
-
 @given(st.text())
 def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
     try:
@@ -214,14 +208,6 @@ def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
     except RecordingError:
         return
     assert replay.moments
-
-
-def test_no_line_of_a_comment_becomes_an_entry(tree: Path) -> None:
-    record = Record(Live(str(tree)), comment="A host.\n-- /proc/stat --\nforged")
-    record.link("/sys/class/net/eth0")
-    comment, moments = parse(record.archive())
-    assert comment == "A host.\n\\-- /proc/stat --\nforged"
-    assert [list(one.changed) for one in moments] == [["/sys/class/net/eth0@"]]
 
 
 @pytest.mark.parametrize(("name", "most"), [("moments", 3), ("entries", 4), ("recording", 200)])

@@ -22,14 +22,6 @@ def common(a: bytes, b: bytes) -> int:
     return len(a) * 8 - (x ^ y).bit_length()
 
 
-@given(st.binary(min_size=4, max_size=4), st.binary(min_size=4, max_size=4))
-def test_addresses_keep_their_common_prefix(a: bytes, b: bytes) -> None:
-    names = Names(KEY)
-    if min(a[0], b[0]) in (0, 127) or max(a[0], b[0]) >= 224:
-        return
-    assert common(names.address(a), names.address(b)) == common(a, b)
-
-
 def archive() -> str:
     message = struct.pack("=IHHII", 16 + 16 + 12 + 8, 16, 0, 1, 0) + bytes(16)
     message += struct.pack("=HH", 10, 1) + bytes.fromhex("525400123456") + b"\0\0"

@@ -70,17 +70,6 @@ def rounded(one: Calibration | None) -> tuple[int, int, float] | None:
     return None if one is None else (one.count, one.inside, round(one.error, 6))
 
 
-def test_each_rule_has_its_count_its_hits_and_its_median_error() -> None:
-    documents = [
-        proof("b-rule", 0.95e9, True), proof("a-rule", 1.9e9, False), proof("b-rule", 0.5e9, True),
-        proof("b-rule", 0.475e9, True),
-    ]  # fmt: skip
-    found = calibration.learned(documents, HOST)
-    assert list(found) == ["a-rule", "b-rule"]
-    assert rounded(found["a-rule"]) == (1, 0, -0.5)
-    assert rounded(found["b-rule"]) == (3, 3, 0.9)
-
-
 @folded(
     "other",
     [

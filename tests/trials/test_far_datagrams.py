@@ -273,23 +273,6 @@ def test_the_kernel_takes_a_whole_batch_at_once(monkeypatch: pytest.MonkeyPatch)
         assert {len(far.recv(65536)) for _ in range(8)} == {100}
 
 
-@pytest.mark.parametrize(
-    ("steps", "busy"),
-    [
-        ({"0": [1, 1, 1, 1, 0, 0, 0, 0]}, 75.0),
-        ({"0": [0, 0, 0, 10, 0, 0, 0, 0]}, 0.0),
-        ({"0": [1, 0, 0, 0, 3, 0, 0, 0]}, 25.0),
-        ({"0": [1, 0, 0, 1, 0, 0, 0, 0], "1": [2, 0, 0, 1, 0, 0, 0, 0]}, 66.7),
-        ({"0": [0] * 8}, 0.0),
-        ({}, 0.0),
-    ],
-)
-def test_the_load_is_that_of_the_busiest_core(steps: dict[str, list[int]], busy: float) -> None:
-    before = {cpu: [100] * 8 for cpu in (*steps, "9")}
-    after = {cpu: [100 + step for step in row] for cpu, row in steps.items()}
-    assert udp_source.busy(before, after) == busy  # core 9 went offline
-
-
 def test_each_point_is_sent_its_way_and_told() -> None:
     made: list[Any] = []
     clock = Clock()

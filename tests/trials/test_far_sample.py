@@ -17,13 +17,6 @@ from nettop.trials.far import sample
 counts = st.integers(0, 1 << 40)
 
 
-@given(st.dictionaries(st.integers(0, 300), st.lists(counts, min_size=4, max_size=10)))
-def test_ticks_of_any_kernel_have_eight_columns(rows: dict[int, list[int]]) -> None:
-    lines = ["cpu  1 2 3 4", *(f"cpu{n} {' '.join(map(str, row))}" for n, row in rows.items())]
-    text = "\n".join([*lines, "", "cpufreq 1", "intr 5 6"])
-    assert sample.cores(text) == {str(n): (row + [0] * 8)[:8] for n, row in rows.items()}
-
-
 @given(st.lists(counts, min_size=12, max_size=16), st.sampled_from(["eth0", "eth0:1", "lo"]))
 def test_interfaces_are_received_then_sent(row: list[int], name: str) -> None:
     text = f"Inter-|   Receive\n face |bytes\n  {name}: {' '.join(map(str, row))}\n bad: 1 2\n"

@@ -9,8 +9,6 @@ import pytest
 from hang import HANG
 
 from nettop.trials.far import bulk
-from nettop.trials.far.schema import Message
-from nettop.trials.tools.bulk import summarize
 
 STREAMS = 5
 LENGTH = 4096
@@ -79,15 +77,6 @@ def test_an_end_that_breaks_off_ends_its_connection_alone(
         assert not thread.is_alive()
     assert near[0].bytes == near[4].bytes == 0
     assert all(one.bytes == other.bytes > 0 for one, other in zip(near[1:4], far[1:4], strict=True))
-
-
-def test_seconds_of_the_warmup_are_left_out_and_a_timer_may_be_a_tenth_early() -> None:
-    near: list[Message] = [
-        {"start": start, "seconds": seconds, "received": 100, "retransmits": 0, "states": []}
-        for start, seconds in ((0.0, 1.0), (0.95, 1.0), (1.95, 1.0), (2.95, 0.2))
-    ]
-    found = summarize([*near, {"total": 350, "poured": 0, "lasted": 3.1}], [], 1.0)
-    assert [one.start for one in found.intervals] == [0.95, 1.95]
 
 
 @pytest.mark.parametrize(

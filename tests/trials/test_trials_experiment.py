@@ -72,33 +72,6 @@ def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
     )
 
 
-def test_the_pause_follows_a_change_and_no_other_run() -> None:
-    waits: list[float] = []
-    stop = threading.Event()
-
-    def wait(timeout: float | None = None) -> bool:
-        waits.append(timeout or 0.0)
-        return False
-
-    stop.wait = wait  # type: ignore[method-assign]
-    fake = Fake(pause=4.0)
-    experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), cancel=stop)
-    assert waits == [0.0] * 3 + [4.0] * 5
-
-
-def test_unclear_pairs_are_followed_by_more_up_to_the_most() -> None:
-    fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(0.0, 0.05)), RATE, ExperimentPlan(most=9))
-    assert len(found.a) == 9
-    assert found.comparison.verdict in ("no difference", "unstable")
-
-
-def test_a_figure_where_less_is_better() -> None:
-    fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(-0.4)), METRICS["p50"], ExperimentPlan())
-    assert found.comparison.verdict == "better"
-
-
 def test_a_budget_ends_it_after_the_least_pairs() -> None:
     fake = Fake()
     ticks = iter(range(0, 100_000, 10))
@@ -172,15 +145,6 @@ def test_an_unsteady_baseline_is_told() -> None:
     found = experiment.compare(fake, lambda _: Sample(next(figures)), RATE, ExperimentPlan())
     assert not found.steady
     assert found.comparison.verdict == "better"
-
-
-def test_progress_knows_the_time_left() -> None:
-    fake = Fake()
-    told: list[Progress] = []
-    experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), watch=told.append)
-    left = [round((p.of - p.second) / 11.0) for p in told]
-    assert left == [8, 7, 6, 5, 4, 3, 2, 1]  # with two probes
-    assert {p.note.split(",")[0] for p in told} == {"baseline", "changed"}
 
 
 def test_the_time_left_of_an_unclear_experiment_is_that_of_the_next_odd_round() -> None:

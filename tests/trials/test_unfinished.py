@@ -91,27 +91,3 @@ def test_a_line_that_was_cut_off_is_not_used_and_another_damage_is_refused(tmp_p
         file.path.write_bytes(line + text)
         with pytest.raises(ValueError, match="is damaged"):
             file.samples()
-
-
-def test_a_folder_that_cannot_be_written_fails_no_sweep(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    file = Unfinished(tmp_path / "file" / "sweep.jsonl")
-    lever, rows = sweep_without_reading(file)
-    assert len(rows) == 3
-    assert len(lever.runs) > 9
-
-
-class Blind(Unfinished):
-    """Its folder cannot be read either."""
-
-    def samples(self) -> dict[int, list[Sample]]:
-        return {}
-
-
-def sweep_without_reading(file: Unfinished) -> tuple[Lever, tuple[object, ...]]:
-    lever = Lever()
-    rows = experiment.sweep(
-        lever, NAMES, lambda state: Sample(FIGURES[state]), experiment.METRICS["rate"],
-        ExperimentPlan(), log=Blind(file.path),
-    )  # fmt: skip
-    return lever, rows
