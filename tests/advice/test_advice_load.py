@@ -2,17 +2,13 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.rule_tests import check
-from nettop.advice.rules.load import RuleError, files, load, read
+from nettop.advice.rules.load import RuleError, load, read
 from nettop.facts import Facts
-from nettop.files import bounds
-
-PACK = Path(__file__).parents[2] / "rules"
 
 GOOD = """\
 title    = "{nic} is slow"
@@ -47,45 +43,6 @@ def write(folder: Path, text: str, name: str = "slow-nic.toml") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
-
-
-def test_a_rule_is_read(tmp_path: Path) -> None:
-    (rule,) = read(write(tmp_path / "mtu", GOOD))
-    assert (rule.id, rule.surface, rule.severity) == ("slow-nic", "mtu", "warning")
-    assert rule.links == frozenset({"nic"})
-    assert rule.profiles is None
-    assert rule.limits == {"least": 1000}
-    assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
-
-
-def test_contrary_advice_is_a_source_with_its_because_and_older_keys_are_read(
-    tmp_path: Path,
-) -> None:
-    other = 'doc = "x"\nbecause = "an older kernel"\n'
-    keys = 'encodes = ["p-ring-grow"]\nsafety = true\nwhy      ='
-    older = GOOD.replace("[[fix]]", f"[[competing]]\n{other}[[fix]]").replace("why      =", keys)
-    newer = GOOD.replace("[[fix]]", f"[[source]]\n{other}[[fix]]").replace(
-        "why ", "gain = 0\nwhy ", 1
-    )
-    rules = [read(write(tmp_path, text))[0] for text in (older, newer)]
-    assert [(one.safety, one.gain) for one in rules] == [(True, 1.0)] * 2
-    assert {len(one.words.sources) for one in rules} == {1}
-    assert all(one.words.competing[0]["because"] == "an older kernel" for one in rules)
-
-
-def test_a_file_is_parsed_again_when_its_text_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each command, screen and test of a process loads all rules."""
-    path = write(tmp_path / "mtu", GOOD)
-    first = read(path)
-    parse = Mock(side_effect=bounds.tables)
-    monkeypatch.setattr(bounds, "tables", parse)
-    assert read(path) is first
-    parse.assert_not_called()
-    path.write_text(GOOD.replace("1000", "1001"))
-    assert read(path)[0].limits == {"least": 1001}
-    parse.assert_called_once()
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
@@ -252,19 +209,6 @@ def test_a_name_is_words_with_dashes(tmp_path: Path) -> None:
         read(write(tmp_path, GOOD, "Slow_NIC.toml"))
 
 
-def test_a_users_rule_replaces_one_of_the_same_id(tmp_path: Path) -> None:
-    write(tmp_path / "pack", "", "ids.txt")
-    write(tmp_path / "pack", "not a rule", "data.toml")
-    write(tmp_path / "pack/mtu", GOOD)
-    write(tmp_path / "pack/studies", "not a rule", "table.toml")
-    write(tmp_path / "user", GOOD.replace("warning", "info"))
-    write(tmp_path / "user/mine", GOOD, "another-one.toml")
-    rules = {rule.id: rule for rule in load([tmp_path / "pack", tmp_path / "user"])}
-    assert set(rules) == {"slow-nic", "another-one"}
-    assert rules["slow-nic"].severity == "info"
-    assert [path.name for path in files(tmp_path / "pack")] == ["slow-nic.toml"]
-
-
 def test_two_rules_of_one_folder_cannot_share_an_id(tmp_path: Path) -> None:
     write(tmp_path / "a", GOOD)
     write(tmp_path / "b", GOOD)
@@ -306,16 +250,6 @@ def test_a_rule_that_names_no_rule_is_left_out_and_reported(tmp_path: Path, key:
     assert fault.endswith(f"{key}: no such rule slow-nik (did you mean slow-nic?)")
     with pytest.raises(RuleError, match="no such rule slow-nik"):
         load([tmp_path])
-
-
-def test_a_failing_test_says_how(tmp_path: Path) -> None:
-    text = GOOD.replace("nic   = { mtu = 1500 }", "nic   = { mtu = 800 }")
-    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
-    assert [outcome.why for outcome in failed] == ["finds slow-nic@eth0"]
-    text = GOOD.replace("nic   = { mtu = 900 }", "nic   = { mtu = 1000 }\n")
-    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
-    assert [outcome.number for outcome in failed] == [1]
-    assert "needs MTU < 1000 bytes; now 1000 bytes" in failed[0].why
 
 
 @pytest.mark.parametrize(

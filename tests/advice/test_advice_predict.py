@@ -105,19 +105,6 @@ def test_a_core_is_the_one_that_limits(rule: Make) -> None:
     assert predicted["cpu2"] is None
 
 
-def test_traffic_of_this_host_with_itself_is_predicted_by_rules_about_it_only(rule: Make) -> None:
-    local = limit(rate=9e9, nic="lo")
-    nics = [{"name": "eth0", "mtu": 1500}, {"name": "lo", "kind": "loopback", "mtu": 65536}]
-    of_host = rule("host", ["sndbuf"], "a-host")
-    of_process = rule("process", ["sndbuf"], "a-process")
-    for one in (of_host, of_process):
-        (finding,) = found(one, moment(local, limit(rate=1e9), nics=nics, **PROCESS))
-        assert finding.predicted is not None
-        assert finding.predicted.rate[0] == 1e9
-        (finding,) = found(one, moment(local, nics=nics, **PROCESS))
-        assert finding.predicted is None
-
-
 def test_a_thread_is_the_one_that_limits(rule: Make) -> None:
     threads = [{"tid": tid, "pid": 7, "name": "app"} for tid in (7, 9)]
     now = moment(limit("thread", name="app[7]"), threads=threads)
@@ -135,42 +122,6 @@ def test_a_quota_and_a_card_are_about_their_processes_and_ports(rule: Make) -> N
         for one in found([rule("quota", ["sndbuf"]), rule("card", ["sndbuf"], "b-rule")], now)
     }
     assert predicted == {"/a": True, "/b": False, "1": True, "2": False}
-
-
-def test_the_busiest_flow_or_interface_counts(rule: Make) -> None:
-    now = moment(limit(rate=1e9), limit(rate=3e9, over="nic"), limit(rate=2e9), **NIC)
-    (finding,) = found(rule("nic", ["sndbuf"]), now)
-    assert finding.predicted is not None
-    assert finding.predicted.limit.over == "nic"
-
-
-def test_a_program_that_reads_late_does_not_hold_what_it_sends(rule: Make) -> None:
-    made = rule("host", ["application", "rcvbuf"])
-    for direction, told in (("rx", True), ("tx", False)):
-        (finding,) = found(made, moment(limit("application", direction=direction)))
-        assert (finding.predicted is not None) is told
-
-
-def test_a_rule_that_relieves_nothing_predicts_nothing(rule: Make) -> None:
-    (finding,) = found(rule("nic", []), moment(limit(), **NIC))
-    assert finding.predicted is None
-
-
-def test_findings_of_one_severity_come_by_their_predicted_gain(rule: Make) -> None:
-    now = moment(
-        limit("sndbuf", 1e9), limit("thread", 5e9), limit("ring", 9e9, direction="rx"), **NIC
-    )
-    rules = [
-        rule("nic", ["thread"], "b-some"),
-        rule("nic", ["sndbuf"], "c-most"),
-        rule("nic", ["ring"], "a-least"),
-        rule("nic", ["pause"], "d-none", gain="9"),
-        rule("nic", ["pause"], "e-none"),
-        rule("nic", [], "f-worse", severity="critical"),
-    ]
-    assert [one.rule for one in found(rules, now)] == [
-        "f-worse", "c-most", "b-some", "a-least", "d-none", "e-none",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
