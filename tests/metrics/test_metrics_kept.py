@@ -8,7 +8,7 @@ import pytest
 from nettop.changes import context
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
-from nettop.metrics import looks
+from nettop.metrics import families
 from nettop.metrics.families import CHANGES, DRIFT
 
 SETTING = "sysctl.net.ipv4.tcp_rmem"
@@ -30,7 +30,7 @@ def write(journal: Journal, netns: str) -> None:
 
 def values() -> tuple[dict[str, float], list[float]]:
     """The changes by state, without zeros, and the drifted settings."""
-    found = list(looks.journaled())
+    found = list(families.journaled())
     changes = {one.labels[0]: one.value for one in found if one.family == CHANGES and one.value}
     return changes, [one.value for one in found if one.family == DRIFT]
 

@@ -29,7 +29,7 @@ from prometheus_client.parser import text_string_to_metric_families as classic
 
 from nettop.cli import main
 from nettop.host.recording import Replay, load
-from nettop.metrics import listen, looks
+from nettop.metrics import families, listen
 from nettop.metrics.families import Sample
 from nettop.views.observer import Observation, Observer
 
@@ -99,7 +99,7 @@ def source() -> tuple[Replay, Observer]:
 def test_a_hundred_scrapes_within_a_second_are_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    one = looks.Looks(*source())
+    one = families.Looks(*source())
     with ThreadPoolExecutor(10) as pool:
         every = [pool.submit(one.samples) for _ in range(100)]
         assert len({id(task.result()) for task in every}) == 1
@@ -116,7 +116,7 @@ def test_a_scrape_reads_each_table_at_most_once(monkeypatch: pytest.MonkeyPatch)
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     replay, observer = source()
-    one = looks.Looks(replay, observer)
+    one = families.Looks(replay, observer)
     steps: list[float] = []
     whole = observer.step
 
@@ -138,7 +138,7 @@ def test_a_recording_starts_again_at_its_end_without_a_look_that_has_no_rates(
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     replay, observer = source()
-    one = looks.Looks(replay, observer)
+    one = families.Looks(replay, observer)
     one.observe(1.0, to_end=False)
     for _ in range(2 * len(replay.moments)):
         now[0] += 2

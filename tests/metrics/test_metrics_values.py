@@ -25,7 +25,7 @@ from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
 from nettop.facts.kinds.thread import Thread
 from nettop.frame.rates import Frame
-from nettop.metrics import looks
+from nettop.metrics import families
 from nettop.metrics.families import FAMILIES, FINDING, LEFT_OUT, QUEUE_CORE, Sample
 from nettop.metrics.listen import exposition
 from nettop.views.observer import Observation
@@ -48,7 +48,7 @@ def observation(facts: Facts, *findings: Finding) -> Observation:
 
 def samples(facts: Facts, *findings: Finding, judged: bool = True) -> list[Sample]:
     seen = observation(facts, *findings)
-    return list(looks.samples(seen, RULES, judged=judged, unread=0))
+    return list(families.samples(seen, RULES, judged=judged, unread=0))
 
 
 def host(**more: object) -> Facts:
@@ -98,16 +98,16 @@ def test_no_host_has_more_than_a_thousand_series_and_the_rest_is_counted() -> No
     assert len(found) <= 990  # and ten of the process and the journal
     left = {one.labels[0]: one.value for one in found if one.family == LEFT_OUT}
     assert left == {
-        "findings": 300 - looks.FINDINGS,
-        "devices": 300 - looks.DEVICES,
-        "queues": looks.DEVICES * 64 - looks.QUEUES,
+        "findings": 300 - families.MOST_FINDINGS,
+        "devices": 300 - families.DEVICES,
+        "queues": families.DEVICES * 64 - families.QUEUES,
     }
 
 
 def test_the_veths_of_containers_are_left_out_beside_a_nic() -> None:
     veths = (nic("veth1a", "veth"), nic("lo", "loopback"))
-    assert [one.name for one in looks.devices((*veths, nic("eth0")))] == ["eth0"]
-    assert [one.name for one in looks.devices(veths)] == ["veth1a"]
+    assert [one.name for one in families.devices((*veths, nic("eth0")))] == ["eth0"]
+    assert [one.name for one in families.devices(veths)] == ["veth1a"]
     found = samples(host(nics=(*veths, nic("eth0"))))
     assert by_family(found, "nettop_left_out")["devices",] == 1
 

@@ -184,8 +184,8 @@ def test_an_operation_of_io_uring_fails_as_its_call_does(counter: calls.Counter)
 
 
 def test_programs_of_control_groups_need_no_mount() -> None:
-    assert attached.attached("connect", os.getpid()) is not None
-    assert attached.attached("connect", 2**22 + 1) == []
+    assert attached.of_group("connect", os.getpid()) is not None
+    assert attached.of_group("connect", 2**22 + 1) == []
 
 
 def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: calls.Counter) -> None:

@@ -116,7 +116,7 @@ from dataclasses import replace
 from nettop.commands import man, schema
 from nettop.facts.limits import Reading, words
 from nettop.facts.pair import HERE, THERE, model
-from nettop.metrics.looks import _flows
+from nettop.metrics.families import _flows
 from nettop.panes import limit as band
 from nettop.panes.cursor import of_stage
 from nettop.terms.text import text_of

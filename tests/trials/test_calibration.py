@@ -12,7 +12,7 @@ from folded import folded
 from nettop import cli
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Calibration, Prediction
-from nettop.trials import calibration, results
+from nettop.trials import results
 from nettop.trials.prove import describe
 
 WIRE = Reading("wire", "here", "link of eth0", capacity=(0.9e9, 1e9))
@@ -24,7 +24,7 @@ HOST = os.uname().nodename
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     yield tmp_path / "nettop/results"
-    calibration._at.cache_clear()
+    results._at.cache_clear()
 
 
 @folded(
@@ -41,7 +41,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     ],
 )
 def test_a_measured_rate_is_inside_or_not(before: float, after: float, inside: bool) -> None:
-    found = calibration.forecast(FORECAST, (before,) * 3, (after,) * 3, "bit/s")
+    found = results.forecast(FORECAST, (before,) * 3, (after,) * 3, "bit/s")
     assert found["inside"] is inside
     assert found["measured"] == after
     assert found["predicted"] is not None
@@ -49,9 +49,9 @@ def test_a_measured_rate_is_inside_or_not(before: float, after: float, inside: b
 
 
 def test_another_metric_or_no_prediction_is_not_compared() -> None:
-    latency = calibration.forecast(FORECAST, (50.0,), (40.0,), "µs")
+    latency = results.forecast(FORECAST, (50.0,), (40.0,), "µs")
     assert (latency["measured"], latency["inside"]) == (None, None)
-    nothing = calibration.forecast(None, (1e8,), (2e8,), "bit/s")
+    nothing = results.forecast(None, (1e8,), (2e8,), "bit/s")
     assert nothing == {"predicted": None, "measured": 2e8, "inside": None}
 
 
@@ -89,12 +89,12 @@ def rounded(one: Calibration | None) -> tuple[int, int, float] | None:
 def test_a_proof_that_measured_no_prediction_of_this_host_is_not_counted(
     other: dict[str, Any],
 ) -> None:
-    assert calibration.learned([other], HOST) == {}
+    assert results.calibrations([other], HOST) == {}
 
 
 def test_an_unknown_next_stage_leaves_the_middle_of_the_prediction() -> None:
     one = proof("a", 5.5e8, True, predicted={"rate": [1e8, 1e9], "next": None})
-    assert rounded(calibration.learned([one], HOST)["a"]) == (1, 1, 0.0)
+    assert rounded(results.calibrations([one], HOST)["a"]) == (1, 1, 0.0)
 
 
 def out(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -126,16 +126,16 @@ def test_the_command_prints_the_calibration(
 
 
 def test_a_rule_knows_its_earlier_proofs_and_new_ones(store: Path) -> None:
-    assert calibration.earlier("a") is None
+    assert results.earlier("a") is None
     results.keep("prove", proof("a", 5e8, True))
-    assert rounded(calibration.earlier("a")) == (1, 1, 0.9)
-    assert calibration.earlier("b") is None
+    assert rounded(results.earlier("a")) == (1, 1, 0.9)
+    assert results.earlier("b") is None
     results.keep("prove", proof("a", 2e9, False))
-    known = calibration.earlier("a")
+    known = results.earlier("a")
     assert known is not None
     assert (known.count, known.inside) == (2, 1)
     (store / "20260101-000000-prove.json").write_text("{")
-    assert calibration.earlier("a") is not None
+    assert results.earlier("a") is not None
 
 
 @pytest.mark.parametrize(

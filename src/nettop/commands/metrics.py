@@ -33,8 +33,8 @@ from . import (
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
+    from ..metrics.families import Looks
     from ..metrics.listen import Place
-    from ..metrics.looks import Looks
 
 GROUP = "data"
 HELP = "export metrics for Prometheus (needs nettop[metrics])"
@@ -180,7 +180,7 @@ def _listen(args: argparse.Namespace) -> int:
 
 def _looks(args: argparse.Namespace, window: float | None) -> Looks:
     """The looks of the source in the arguments."""
-    from ..metrics.looks import Looks
+    from ..metrics.families import Looks
     from ..views.observer import Observer
 
     source = open_source(args, loop=args.listen is not None)

@@ -95,9 +95,9 @@ def _list(documents: Sequence[Document], args: argparse.Namespace) -> int:
 
 
 def _calibration(args: argparse.Namespace) -> int:
-    from ..trials import calibration
+    from ..trials import results
 
-    rules = calibration.stored()
+    rules = results.stored()
     if args.json:
         emit({"rules": [_row(rule, one) for rule, one in rules.items()]})
         return 0

@@ -23,10 +23,10 @@ from ..terms.units import scaled
 from . import ends, experiment, results
 from . import lever as ways
 from . import run as runner
-from .calibration import beside, forecast
 from .experiment import Metric, Sample
 from .lever import Proved, Switch
 from .result import Document, Options, Progress, TrialResult, given
+from .results import beside, forecast
 from .run import Watch, nobody
 from .statistics import QUICK, USUAL, ExperimentPlan, settles
 from .unfinished import Unfinished

@@ -12,11 +12,11 @@ from ..files import own
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import ends, prove, results
-from .calibration import beside
 from .end import Cancelled
 from .lever import LeverError, Proved
 from .prove import Bench
 from .result import Document, Progress
+from .results import beside
 from .run import TrialError
 
 NO_STEPS: Final = "no finding advises a change that a measurement could prove: nothing was tested"

@@ -42,7 +42,7 @@ def result_of(document: Document) -> StoredResult:
 
     ValueError or TypeError for a document that another version of nettop wrote.
     """
-    from ..trials import calibration, results
+    from ..trials import results
 
     kind = str(document.get("kind", "test"))
     if kind == "study":
@@ -60,7 +60,7 @@ def result_of(document: Document) -> StoredResult:
             figures.append((f"{confidence:.0%} interval", f"{low:+.1%} … {high:+.1%}"))
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "reverted"))
-        figures += [("predicted", words)] if (words := calibration.beside(document)) else []
+        figures += [("predicted", words)] if (words := results.beside(document)) else []
         figures += [("of the packets, median of the runs:", "")] if document.get("guards") else []
         figures += [
             (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",

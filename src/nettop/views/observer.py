@@ -351,7 +351,7 @@ def _slow(observer: Observer, interval: float) -> dict[str, float]:
 
 def _earlier(rule: str) -> Calibration | None:
     """How right the predictions of a rule were, by the proofs of this user on this host."""
-    from ..trials.calibration import earlier  # only a finding with a prediction needs it
+    from ..trials.results import earlier  # only a finding with a prediction needs it
 
     return earlier(rule)
 

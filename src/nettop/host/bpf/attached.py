@@ -1,17 +1,30 @@
-"""BPF programs that decide about the calls of a control group: bpf(2), BPF_PROG_QUERY.
+"""BPF programs of others that decide about calls and packets: bpf(2), BPF_PROG_QUERY.
 
-kernel/bpf/cgroup.c, cgroup_bpf_query(). A program that is attached to a group decides about the
-groups below it as well.
+A program that is attached to a control group decides about the calls of the groups below it as well
+(kernel/bpf/cgroup.c, cgroup_bpf_query()). Others may drop a packet with a reason that several
+share: a filter of a socket (`SOCKET_FILTER`) may be its own, or a program of its control group that
+sees what arrives (__cgroup_bpf_run_filter_skb()); another one sees what it sends
+(`BPF_CGROUP_EGRESS`). At a hook of netfilter (`NETFILTER_DROP`) a program may stand beside the
+rules (net/netfilter/nf_bpf_link.c, Linux 6.4); the kernel does not say in which network namespace.
+Programs of tcx (Linux 6.6) are attached to an interface (kernel/bpf/tcx.c, tcx_prog_query()), and
+no filter of tc shows them; the one of XDP is told with the interface. A program that looks for a
+socket before the kernel (`NO_SOCKET`) is of the network namespace (sk_lookup, Linux 5.9).
 """
 
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from . import call
+from ..netlink import route
+from ..netlink.codec import Request, decode, messages
+from ..netlink.diag import BY_FAMILY
+from ..netlink.kernel import Kernel
+from . import begun, call
 
 _MOST: Final = 8  # programs of one kind of a group that are looked at
 _INFO: Final = 128  # bytes of struct bpf_prog_info
@@ -25,7 +38,7 @@ _KINDS: Final[Mapping[str, Sequence[int]]] = {
 }  # fmt: skip
 
 
-def attached(name: str, pid: int) -> list[str]:
+def of_group(name: str, pid: int) -> list[str]:
     """`PROGRAM@GROUP` of those that may refuse this call of the process; empty if not readable."""
     with suppress(OSError, ValueError):
         path = _group(pid)
@@ -96,3 +109,98 @@ def name_of(number: int) -> str:
     """The name of a loaded program; OSError if it is gone."""
     raw = call.information(number, _INFO)[_NAME : _NAME + 16]
     return raw.split(b"\0", 1)[0].decode("ascii", "replace") or f"program {number}"
+
+
+FILTERED, HOOKED, SENT = "SOCKET_FILTER", "NETFILTER_DROP", "BPF_CGROUP_EGRESS"
+SOUGHT, XDP = "NO_SOCKET", "XDP"
+_LOOKUP: Final = 36  # BPF_SK_LOOKUP
+TCX: Final = {"TC_INGRESS": (46, "ingress"), "TC_EGRESS": (47, "egress")}  # enum bpf_attach_type
+# instead of a call: a packet that a socket receives, or sends
+SIDES: Final = {FILTERED: "ingress", SENT: "egress"}
+_STATES: Final = {"udp": 1 << 1 | 1 << 7, "tcp": 1 << 1 | 1 << 10}  # open; not connected, listens
+_NUMBERS: Final = {"udp": socket.IPPROTO_UDP, "tcp": socket.IPPROTO_TCP}
+_INODE: Final = 68  # bytes from the begin of struct inet_diag_msg
+_ANY: Final = (1 << 12) - 1  # states: a socket that sends may have any
+_NEAREST: Final = 4  # sockets of a port whose programs are looked for
+_ATTACHED: Final = 8  # programs of an interface that are looked at
+_LINK: Final = struct.Struct("=III4xIIi")  # struct bpf_link_info: kind, …, family, hook, priority
+_NETFILTER: Final = 10  # BPF_LINK_TYPE_NETFILTER
+_HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_FAMILIES: Final = {socket.AF_INET: "ip", socket.AF_INET6: "ip6"}
+
+
+class Dropping:
+    """What is looked for once: the programs by reason, protocol, and port or interface."""
+
+    def __init__(self) -> None:
+        """Nothing is looked for before packets are dropped so."""
+        self._known = dict[tuple[str, str, int], str]()
+
+    def programs(self, reason: str, at: str, protocol: str, port: int, interface: int) -> str:
+        """`NAME@PLACE` of each, with commas; empty: none is known. `at`: function that drops.
+
+        PLACE is a control group, `FAMILY/HOOK`, `tcx/ingress` or `tcx/egress`, `sk_lookup`, or
+        `xdp/NUMBER` with the number of the program.
+        """
+        reason = XDP if "_xdp" in at else reason
+        key = (reason, "", interface) if reason in (*TCX, XDP) else (reason, protocol, port)
+        key = (reason, "", 0) if reason in (HOOKED, SOUGHT) else key
+        if key not in self._known and not self._enough(reason):
+            found = _programs(*key)
+            with suppress(OSError, ValueError):
+                self._known[key] = ",".join(dict.fromkeys(found))
+        return self._known.get(key, "")
+
+    def _enough(self, reason: str) -> bool:
+        """Whether the programs of enough ports are known: each connection has one of its own."""
+        return reason == SENT and sum(bool(found) for key, found in self._known.items()
+                                      if key[0] == SENT) >= _NEAREST  # fmt: skip
+
+
+def _programs(reason: str, protocol: str, number: int) -> Iterator[str]:
+    """The programs of one key."""
+    if reason == HOOKED:
+        yield from _hooked()
+    elif reason == SOUGHT:
+        with open("/proc/self/ns/net", "rb") as file:
+            for one in call.attached_to(file.fileno(), _LOOKUP, _ATTACHED):
+                yield f"{name_of(one)}@sk_lookup"
+    elif reason == XDP and number:
+        ask = Request("route", route.GETLINK, route.IFINFO.pack(0, 0, number, 0, 0), "route/link")
+        answer = Kernel().ask(ask)
+        for _, start, end in messages(answer):
+            link = decode(answer, start + route.IFINFO.size, end, route.LINK)
+            if one := link.get("xdp", {}).get("program"):
+                yield f"{name_of(one)}@xdp/{one}"
+    elif reason in TCX and number:
+        kind, place = TCX[reason]
+        for one in call.attached_to(number, kind, _ATTACHED):
+            yield f"{name_of(one)}@tcx/{place}"
+    elif reason in SIDES and protocol in _NUMBERS and number:
+        states = _ANY if reason == SENT else _STATES[protocol]
+        inodes = set(_sockets(protocol, number, states)[:_NEAREST])
+        for pid, _ in begun.owners(inodes).values():
+            yield from of_group(SIDES[reason], pid)
+
+
+def _sockets(protocol: str, port: int, states: int) -> list[int]:
+    """The inodes of the sockets of this network namespace at a port."""
+    kernel, found = Kernel(), []
+    for family in (socket.AF_INET, socket.AF_INET6):
+        body = struct.pack("=BBBxIH46x", family, _NUMBERS[protocol], 0, states, socket.htons(port))
+        answer = kernel.ask(Request("sock_diag", BY_FAMILY, body, "sock_diag/port", dump=True))
+        for kind, start, end in messages(answer):
+            if kind == BY_FAMILY and end - start >= _INODE + 4:
+                (own,) = struct.unpack_from(">H", answer, start + 4)
+                if own == port:
+                    found.append(struct.unpack_from("=I", answer, start + _INODE)[0])
+    return [one for one in found if one]
+
+
+def _hooked() -> Iterator[str]:
+    """The programs at hooks of netfilter."""
+    for info in call.links(_LINK.size):
+        kind, _, program, family, hook, _ = _LINK.unpack(info)
+        if kind == _NETFILTER and hook < len(_HOOKS):
+            place = f"{_FAMILIES.get(family, family)}/{_HOOKS[hook]}"
+            yield f"{name_of(program)}@{place}"

@@ -180,7 +180,7 @@ class Counter:
         found = ["seccomp"] if mode == _FILTER and error in (*_CONFINED, *_ROUTED) else []
         if error == errno.EPERM and pid:
             if (name, pid) not in self._attached:
-                self._attached[name, pid] = attached.attached(name, pid)
+                self._attached[name, pid] = attached.of_group(name, pid)
             found += self._attached[name, pid]
         if not found and error in _BOXED and name in ("connect", "bind") and pid:
             found += attached.confined(pid)

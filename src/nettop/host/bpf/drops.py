@@ -24,7 +24,7 @@ from typing import Final
 from urllib.parse import quote
 
 from . import assembler as a
-from . import btf, call, counting, dropping
+from . import attached, btf, call, counting
 from .btf import Symbols
 from .counting import HEADER, IP, IP6, PORTED, Packet, protocol, read
 
@@ -58,7 +58,7 @@ class Counter:
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
         self._names, self._subsystems, code = _program()
-        self._symbols, self._dropping = Symbols(), dropping.Dropping()
+        self._symbols, self._dropping = Symbols(), attached.Dropping()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
             moments = self._counting.keep_moments("nettop_moments")
@@ -77,7 +77,7 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
 
-        `;BY` follows REASON where programs may have dropped it, as of `dropping`.
+        `;BY` follows REASON where programs may have dropped it, as of `attached`.
         `SOURCE PORT TO PORT` of one of these packets follow, if both ends of one were kept, then
         the hardware addresses of its frame, `TO SENDER`, if there are any.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
