@@ -44,7 +44,6 @@ ALLOWED = {
         "changes/ready.py",
         "host/netlink/elsewhere.py",
         "host/netlink/xtables.py",
-        "host/own_sysfs.py",
     ),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),

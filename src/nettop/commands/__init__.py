@@ -194,10 +194,10 @@ def _selected(args: argparse.Namespace, *, pace: float, loop: bool) -> Source:
 
 def this_host() -> Source:
     """This machine, with the interfaces of the network namespace of this process."""
-    from ..host import own_sysfs
+    from ..host.netlink import elsewhere
     from ..host.source import Live
 
-    own_sysfs.ensure()
+    elsewhere.ensure()
     return Live()
 
 

@@ -6,7 +6,7 @@ that a socket gives back (EAGAIN) is counted too, and then those that the same p
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
-host that makes more than `MOST` of them. `rings` tells of operations of io_uring, and `answered` of
+host that makes more than `MOST` of them. `asynchronous` tells of operations of io_uring, and of
 datagrams that ICMP answers while no call fails. A connection that is opened without waiting
 (O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows
 the attempt, in the process that begins it, and its end; `begun` knows who began it before nettop
@@ -27,7 +27,17 @@ from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
-from . import answered, arguments, attached, begun, btf, call, counting, names, own_socket, rings
+from . import (
+    arguments,
+    asynchronous,
+    attached,
+    begun,
+    btf,
+    call,
+    counting,
+    names,
+    own_socket,
+)
 from . import assembler as a
 from .counting import read
 from .names import (
@@ -135,8 +145,8 @@ class Counter:
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
             pid, space, number, code, family, port, where, name, given, mode = key
             here, more = space == own, ""
-            if CALLS[number] == answered.CALL or (not number and code == errno.EPIPE):
-                name = name if pid else answered.SENDER.encode()
+            if CALLS[number] == asynchronous.CALL or (not number and code == errno.EPIPE):
+                name = name if pid else asynchronous.SENDER.encode()
             elif here and number:
                 local = family == socket.AF_UNIX
                 told = arguments.words(CALLS[number], code, given, where, local=local)
@@ -161,7 +171,7 @@ class Counter:
         seen = {
             (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
         }
-        for one in [one for one in rows if CALLS[one.call] == answered.CALL]:
+        for one in [one for one in rows if CALLS[one.call] == asynchronous.CALL]:
             if (one.error, one.address, one.port) in seen:  # calls tell it, with the program
                 del rows[one]
         lines = [
@@ -218,13 +228,13 @@ def _others(types: btf.Types) -> Mapping[str, a.Parts]:
              *a.store(a.R10, _AT + _ERROR, a.R8, 2))  # fmt: skip
     add = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
     given = own_socket.given(*_END, _GIVEN)
-    key = rings.Key((*begin, *_owner(types)), given, _other_end(types), add)
+    key = asynchronous.Key((*begin, *_owner(types)), given, _other_end(types), add)
     found = dict[str, a.Parts]()
     with suppress(KeyError):
-        found[rings.TRACEPOINT] = rings.program(types, CALLS.index, _WAITING, key)
+        found[asynchronous.TRACEPOINT] = asynchronous.program(types, CALLS.index, _WAITING, key)
     with suppress(KeyError):
-        begin = (*a.number(a.R9, CALLS.index(answered.CALL)), *begin)
-        found[answered.TRACEPOINT] = answered.program(
+        begin = (*a.number(a.R9, CALLS.index(asynchronous.CALL)), *begin)
+        found[asynchronous.ANSWERS] = asynchronous.answers_program(
             types, begin, _owner(types), _AT + _SPACE, _END, add
         )
     return found

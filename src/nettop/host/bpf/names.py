@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from . import ABROAD, PEER, answered, btf, counting
+from . import ABROAD, PEER, asynchronous, btf, counting
 
 _NAMES: Final = "/proc/thread-self/net/unix"
 _LISTENS: Final = "00010000"  # __SO_ACCEPTCON
@@ -165,7 +165,7 @@ def machine(types: btf.Types) -> Machine:
 
 
 ATTEMPT: Final = "connection"
-CALLS: Final = (ATTEMPT, *SYSTEM_CALLS, answered.CALL)
+CALLS: Final = (ATTEMPT, *SYSTEM_CALLS, asynchronous.CALL)
 GIVEN_UP: Final = 4096  # the program closed the socket before the answer
 OPENED: Final = 0
 ERRORS: Final = {

@@ -1,6 +1,13 @@
-"""Operations of io_uring that fail: the tracepoint io_uring:io_uring_complete, since Linux 6.0.
+"""Failures that no system call returns: operations of io_uring, and datagrams that ICMP answers.
 
-include/trace/events/io_uring.h, io_uring/net.c. They are no system calls, and have their names.
+An operation that fails is told by the tracepoint io_uring:io_uring_complete, since Linux 6.0
+(include/trace/events/io_uring.h, io_uring/net.c), and has its own name.
+
+A program that only waits for its socket sees that something is wrong and closes it, as a resolver
+does: no call fails. The tracepoint sock:inet_sk_error_report (Linux 5.15) says to whom it sent, and
+not which program it is; where the answer comes while the sender still runs, as from an address of
+this host, the running process is known to be it: it has the credentials that opened the socket,
+which each process has of its own (kernel/cred.c, copy_creds()). net/ipv4/udp.c, __udp4_lib_err().
 """
 
 from __future__ import annotations
@@ -66,4 +73,41 @@ def _result(types: btf.Types) -> a.Parts:
     return (
         *a.load(a.R7, a.R1, 16), *read(a.R8, a.R7, types.offset("io_uring_cqe", "res"), 4),
         *a.signed_half(a.R8),
+    )  # fmt: skip
+
+
+ANSWERS: Final = "inet_sk_error_report"
+CALL: Final = "datagram"
+SENDER: Final = "a program"
+_UDP: Final = 17
+
+
+def answers_program(
+    types: btf.Types, begin: a.Parts, owner: a.Parts, space: int, end: tuple[int, int, int],
+    add: a.Parts,
+) -> a.Parts:  # fmt: skip
+    """The program at each report of an error; KeyError on a kernel without it.
+
+    `begin` stores the call R9 and the error R8, `owner` the process that runs, `add` counts; the
+    others are stack offsets, of the namespace, and of family, port and address of the other end.
+    """
+    types.arguments(ANSWERS)
+    return (
+        *a.load(a.R6, a.R1, 0),
+        *read(a.R7, a.R6, types.offset("sock", "sk_protocol"), 1),
+        *a.when(a.R7, "!=", _UDP, "out"),
+        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_dport"), 2),
+        *a.when(a.R7, "==", 0, "out"),  # it is not connected
+        *read(a.R8, a.R6, types.offset("sock", "sk_err"), 4), *a.when(a.R8, "==", 0, "out"),
+        *begin,
+        *read(a.R7, a.R6, types.offset("sock", "sk_socket")), *a.when(a.R7, "==", 0, "another"),
+        *read(a.R7, a.R7, types.offset("socket", "file")), *a.when(a.R7, "==", 0, "another"),
+        *read(a.R8, a.R7, types.offset("file", "f_cred")), *a.when(a.R8, "==", 0, "another"),
+        *a.call(a.TASK), *a.move(a.R7, a.R0),
+        *read(a.R7, a.R7, types.offset("task_struct", "cred")),
+        *a.same(a.R7, a.R8, "sender"), *a.go("another"),
+        "sender", *owner,
+        "another", *own_socket.space(types, space),
+        *own_socket.destination(types, *end), *add,
+        "out", *a.end(),
     )  # fmt: skip
