@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, answer, frame, link, listener, qdisc, route, rule, switches
 
+from nettop.collect.addresses import Row as Address
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.fdb import Row as Entry
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
+from nettop.collect.nft_sets import Row as Set
 from nettop.collect.nftables import Row as Nftables
 from nettop.collect.sysctls import Row as Sysctl
 from nettop.collect.xfrm_policies import Row as Policy
@@ -20,6 +22,7 @@ OTHER = "10.0.0.9"
 SEEN: Any = SimpleNamespace(more={}, flows=())
 POLICY = Policy("in", 8, f"{NEAR}/32", "10.0.0.0/24", 100, 6, 80, blocks=True)
 DROPS = ("immediate", 0, "0:")
+FILTER = "NETFILTER_DROP", "nft_do_chain"
 
 
 def drop(
@@ -265,3 +268,28 @@ def test_the_mtu_of_the_interface_by_which_packets_leave() -> None:
     (one,) = facts(row, links=links, interface_sysctls=[switches("a0", 1), switches("all", 1)])
     assert one.change.startswith("limit the MSS: nft add table inet mss")
     assert one.change.index("maxseg") < one.change.index("nettop set link.mtu@b0")
+
+
+LISTS = (("payload", 1, 1, 12, 4), ("lookup", "banned", 1, 0), ("immediate", 0, "0:"))
+BANNED = ("0a000002", "0a000002", "")
+
+
+@pytest.mark.parametrize(("drops", "elements", "near"), [
+    ([drop(*FILTER)], [BANNED], True),
+    ([drop(*FILTER), drop(*FILTER, ports=(40000, 22))], [BANNED], False),  # a scanner
+    ([drop(*FILTER)], [("0a000000", "0a0000ff", "")], False),  # part of a range
+    ([drop(*FILTER, source="192.0.2.9")], [("c0000209", "c0000209", "")], False),  # a stranger
+])  # fmt: skip
+def test_a_rule_for_senders_tells_nothing_of_others(
+    drops: list[Drop], elements: list[Any], *, near: bool
+) -> None:
+    """Whether others are served is not known, and what a set lists may be meant so."""
+    tables = {
+        "nft_hooks": [Hook("inet", "t", "c", "input", 0, "filter", drops=False)],
+        "nft_rules": [Rule("inet", "t", "c", 2, LISTS)],
+        "nft_sets": [Set("inet", "t", "banned", tuple(elements))],
+        "addresses": [Address("a0", NEAR, 24, 4, "global")],
+    }
+    (one, *_) = facts(*drops, **tables)
+    assert (one.stops, one.meant, one.share, one.near) == (True, True, None, near)
+    assert ("nft delete element inet t banned" in one.change) is (elements[0][0] == elements[0][1])

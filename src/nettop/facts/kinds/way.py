@@ -12,12 +12,11 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
-from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble
+from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble, inside
 from ..way.trouble import SILENCE, flows, troubles
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
 RULES: Final = "hooks"
-DISCOVERY: Final = "discovery"
 # what somebody sets so, and some configurations need
 WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route", "rule")
 LISTENER: Final = "listener"
@@ -42,6 +41,10 @@ class WayFact:
     asks: str = gauge("arguments of `nettop why --to` that ask the same", default="")
     passed: str = gauge("what the packets pass before", default="")
     meant: bool = gauge("what stops the packets may be meant so", default=False)
+    near: bool = gauge(
+        "a set of the packet filter lists a host of this network, which asks for this port alone",
+        default=False,
+    )
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
     packets: int = gauge("packets that arrived in vain while nettop looked", "packets", default=0)
     per_s: float | None = maybe("packets that arrive in vain", "packets/s")
@@ -77,7 +80,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     )  # fmt: skip
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
-    answered = None if _of_one(step) else trouble.answered
+    answered = None if step.picks and trouble.packets else trouble.answered
     meant = _meant(trouble, step)
     return WayFact(
         id=f"{flow.name} from {flow.origin}" if trouble.space else flow.name,
@@ -91,6 +94,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         meant=meant,
+        near=_near(trouble, step, frame),
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,
@@ -115,14 +119,19 @@ def _meant(trouble: Trouble, step: Step) -> bool:
     if trouble.meant is not None:
         return trouble.meant
     some = trouble.answered is None
-    if _of_one(step):
-        return True
-    return bool(trouble.packets) and (step.place == RULES or (some and step.place in WRITTEN))
+    written = step.picks or step.place == RULES or (some and step.place in WRITTEN)
+    return bool(trouble.packets and written)
 
 
-def _of_one(step: Step) -> bool:
-    """Whether a rule for one sender decides it: whom others reach is not known."""
-    return step.place == DISCOVERY and step.outcome == SUSPECT
+def _near(trouble: Trouble, step: Step, frame: Frame) -> bool:
+    """Whether a set lists a neighbour that asks for this port alone: no stranger or scanner."""
+    client = trouble.flow.origin
+    rows = [row for row in frame.rows("drop_reasons") if row.where == "here"]
+    return (
+        step.picks == "element"
+        and any(inside(client, f"{one.address}/{one.prefix}") for one in frame.rows("addresses"))
+        and {row.to_port for row in rows if row.source == client} == {trouble.flow.port}
+    )
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

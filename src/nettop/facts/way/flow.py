@@ -91,6 +91,7 @@ class Step:
     neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
     qdisc: str = ""  # that it is about, as facts of qdiscs are named
     answers: bool = False  # it refuses the packets with an answer, at once
+    picks: str = ""  # "sender": it decides by who sends; "element": a set lists that very address
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) ->
                     return Step(
                         "discovery", SUSPECT, f"{said} on {name}",
                         f"nft -a list chain {chain.family} {chain.table} {chain.chain}",
-                        cure(ended.rule) if ended.rule is not None else "",
+                        cure(ended.rule) if ended.rule is not None else "", picks="sender",
                     )  # fmt: skip
                 place = f"{chain.family} {chain.table} {chain.chain}"
                 found = f"no host finds {to}" if leg.role == IN else f"{to} is not found"

@@ -165,7 +165,7 @@ def _told(
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
                 f"filter dropped {packets} of this protocol and port", element or show,
-                f"correct it, or {cure(rule)}",
+                f"correct it, or {cure(rule)}", picks=_picks(leg, rule),
             )  # fmt: skip
             continue
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
@@ -180,7 +180,7 @@ def _told(
         has, change = _listed(leg, by)
         yield Step(
             "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}", show,
-            (change or cure(by)) + then, answers=answers,
+            (change or cure(by)) + then, answers=answers, picks=_picks(leg, by, change),
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
@@ -236,6 +236,16 @@ def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
         else ""
     )
     return f" ({tests})" if tests else "", element
+
+
+def _picks(leg: Leg, rule: RuleRow, element: str = "") -> str:
+    """Whether a rule decides by who sends what arrives here, as a recording may not tell."""
+    if leg.role != IN or leg.back:
+        return ""
+    if element.endswith(f"{{ {leg.question.source} }}'"):
+        return "element"
+    read = (one for one in rule.does if one[0] == "payload")
+    return "sender" if any("?" in one or _SIDES.get(one[2:]) == "source" for one in read) else ""
 
 
 def _listed(leg: Leg, rule: RuleRow) -> tuple[str, str]:
