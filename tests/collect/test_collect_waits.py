@@ -45,7 +45,22 @@ def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found[11].kind == "timer"
     # the collector of threads reads the others as well, as long as they are there
-    assert recall(memory, threads.Moving).others == (8, 9)
+    assert {*recall(memory, threads.Moving).others} == {8, 9}
+
+
+def test_a_program_behind_a_pipe_is_read_on_while_its_reader_runs(tmp_path: Path) -> None:
+    """On a loaded host the reader waits for a CPU in many samples, not at its pipe."""
+    process(tmp_path, 7, "nc", call(0, 0), files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 8, "zstd", "running\n", state="R", files=[(1, "pipe:[50]", "01")])
+    memory, source = memory_of(tmp_path, 7), Live(str(tmp_path))
+    waits.update(source, memory)
+    (tmp_path / "proc/7/task/7/syscall").write_text("running\n")
+    read = []
+    for _ in range(threads.LATER + 1):
+        waits.update(source, memory)
+        read.append(8 in {row.pid for row in threads.update(source, memory)})
+        recall(memory, threads.Moving).rounds = {7: 5}
+    assert read == [True] * (threads.LATER - 1) + [False] * 2
 
 
 @pytest.mark.parametrize(("flags", "sleeps", "kind"), [

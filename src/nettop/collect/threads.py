@@ -4,7 +4,8 @@ schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a 
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
 sockets hold or dropped data, that let connections wait, or take too slowly what comes by a Unix
 socket, are read, for some readings after that:
-those of other network namespaces too, and programs that feed or drain them. After them those that
+those of other network namespaces too, and programs that feed or drain them, though no single sample
+sees them at it: a thread that waits for a CPU does not wait at its pipe. After them those that
 owe a client an answer. The collectors of
 sockets, `socket_owners` and `waits` store these processes in the shared memory.
 """
@@ -40,9 +41,8 @@ LATE: Final = 300  # ms without an answer to a client: a person notices it
 _POLICY: Final = 38  # its place in a stat line, counted from the state
 _IDLE: Final = b"5"  # SCHED_IDLE
 _ROUNDS: Final = 30  # readings for which a process is read after it moved data
-LATER: Final = (
-    6  # readings for which a process is read after it owed an answer: it may owe again soon
-)
+# readings for which a process is read after it owed an answer, or was seen to feed or drain another
+LATER: Final = 6  # it may soon again: without the reading before, the next one has no rate
 
 
 Sockets = Mapping[bytes, sockets_tcp.Seen]
@@ -83,7 +83,7 @@ class Moving:
 
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
-    others: tuple[int, ...] = ()  # programs that feed or drain these, by `waits`
+    others: dict[int, int] = field(default_factory=dict)  # feed or drain these (`waits`): the same
     readers: tuple[int, ...] = ()  # programs behind TUN and TAP interfaces, by `tun_readers`
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()

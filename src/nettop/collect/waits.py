@@ -122,8 +122,9 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if threads.Moving not in memory:
         source.listing("/proc")
     moving, known = recall(memory, threads.Moving), recall(memory, Known)
-    moving.others = ()
+    moving.others = {pid: left - 1 for pid, left in moving.others.items() if left > 1}
     if not moving.rounds:
+        moving.others = {}
         known.files.clear()
         return []
     if known.machine is None and source.batches is None:
@@ -150,7 +151,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         others = sorted({one for row in found for one in (*row.feeds, *row.drains, *row.holders)})
         behind = sorted({*others, *(one for row in found for one in row.children)})
         (waiting.extendleft if len(behind) <= FEW else waiting.extend)(behind)
-        moving.others = (*moving.others, *others)
+        moving.others |= dict.fromkeys(others, threads.LATER)
     known.files = {key: file for key, file in known.files.items() if int(key[0]) in seen}
     if not host.refused:
         return rows
