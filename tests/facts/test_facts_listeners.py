@@ -1,8 +1,10 @@
 """The facts of a listening socket: its queue, those beside it, and the process that is meant."""
 
-from flow_tables import HOST, joined, socket
+import pytest
+from flow_tables import HOST, frames, joined, socket
 
 from nettop.collect import socket_owners, sockets_tcp, tcp_files
+from nettop.facts.open_files import leak
 
 
 def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (
@@ -53,3 +55,26 @@ def test_of_the_processes_that_share_a_listener_the_one_that_cannot_accept_is_me
     assert owner(socket_owners.Row(5, 76, "hitch")) == (76, 63)
     both = (socket_owners.Row(5, 76, "hitch"), spare, socket_owners.Row(6, 78, "hitch"))
     assert owner(*both) == (70, 12)  # another worker still accepts
+
+
+@pytest.mark.parametrize(("files", "closed", "told"), [
+    (16, 12, ": 12 are connections that 10.0.0.9:7000 has closed, and the program"),
+    (16, 2, ""),  # few
+    (10, 12, ""),  # files are left
+])  # fmt: skip
+def test_what_a_program_without_files_does_not_close_is_told(
+    files: int, closed: int, told: str
+) -> None:
+    door = socket(cookie=1, inode=1, state="listen", local="::", local_port=443, recv_q=9, send_q=8)
+    gone = [socket(cookie=n, inode=n, state="close-wait", remote="10.0.0.9", remote_port=7000)
+            for n in range(2, 2 + closed)]  # fmt: skip
+    tables = {
+        **HOST,
+        "sockets_tcp": [door, *gone],
+        "socket_owners": [socket_owners.Row(one.inode, 70, "api") for one in (door, *gone)],
+        "tcp_files": [tcp_files.Row(70, files, 16)],
+    }
+    (one,) = joined(tables, tables).more["listener"]
+    assert one.leak.partition(" has not")[0] == told
+    assert bool(one.cure) is bool(told)
+    assert leak(frames(tables)[0], 71) == ""

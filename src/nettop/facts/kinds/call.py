@@ -21,6 +21,7 @@ from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
+from ..open_files import CURE, leak
 from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
 from ..way.flow import Host
@@ -232,6 +233,8 @@ def _call(
     means, cause, advice = (
         _exact(text, pid, ends, given) for text in (said.means, said.cause, said.advice)
     )
+    if error == "EMFILE" and (held := leak(frame, pid)):
+        means, advice = f"{means}: {held}", f"{CURE}. {advice}"
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
         kind=said.kind, means=means, cause=cause, advice=advice, rests=said.rests, rule=said.rule,

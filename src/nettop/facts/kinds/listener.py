@@ -16,6 +16,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import EVERYWHERE
 from ..kind import Kind
+from ..open_files import CURE, leak
 
 LEFT: Final = 2  # open files that a process may still have: it accepts no connection with fewer
 
@@ -51,6 +52,10 @@ class Listener:
     heard: int = gauge("of its connections, those on which data came", "connections", default=0)
     files: int | None = maybe("open files of the process", "files")
     files_max: int | None = maybe("limit of open files of the process", "files")
+    leak: str = gauge(
+        "what most of these are, where none is left and it does not close", default=""
+    )
+    cure: str = gauge("what helps then", default="")
 
 
 def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
@@ -84,6 +89,8 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
         rest = list(queues)
         rest.remove(row.recv_q)
         held = files.get(pid)
+        full = held and held.limit and held.files >= held.limit - LEFT
+        told = leak(frame, pid) if full else ""
         found.append(
             Listener(
                 row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
@@ -94,6 +101,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
                 heard[row.namespace, row.local_port],
                 held.files if held else None,
                 held.limit if held else None,
+                f": {told}" if told else "", told and CURE,
             )
         )  # fmt: skip
     return tuple(found)
