@@ -114,7 +114,14 @@ def test_two_isolated_ports_of_a_bridge(*, third: bool) -> None:
 def test_ports_that_are_not_isolated_and_hosts_that_are_not_there() -> None:
     ask = heard(OTHER, "br0", ASKER)
     assert [one.stops for one in facts(ask, **bridged(isolated=False))] == [False]
-    assert facts(ask, **bridged(state="failed")) == ()
+    assert facts(ask, **bridged(isolated=False, state="failed")) == ()
+
+
+def test_of_whom_a_host_asks_behind_an_isolated_port_nothing_can_be_known() -> None:
+    tables = bridged(state="failed", third=True) | {"neighbour_states": []}
+    (one,) = facts(heard(OTHER, "br0", ASKER), **tables)
+    assert (one.stops, one.meant) == (True, True)
+    assert one.decider.endswith("br0 are isolated: no frame passes between them")
 
 
 def test_the_tables_of_a_bridge_are_read_once_a_question_is_repeated() -> None:

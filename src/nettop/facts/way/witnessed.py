@@ -132,12 +132,16 @@ def sought(host: Host) -> Iterator[Trouble]:
 def _port(host: Host, row: RequestRow) -> str:
     """The port of the bridge behind which it is asked; empty if this host knows no such target.
 
-    The bridge itself where its table does not have the port.
+    The bridge itself where its table does not have the port. From a port that is isolated the
+    target is not known either way: the bridge forwards no request to the others (br_forward.c,
+    should_deliver()).
     """
-    there = host.neighbours.get((row.interface, row.target))
-    if host.links[row.interface].kind != "bridge" or there is None or there.state not in KNOWN:
+    if host.links[row.interface].kind != "bridge":
         return ""
-    return host.port(row.interface, row.hardware) or row.interface
+    port = host.port(row.interface, row.hardware)
+    there = host.neighbours.get((row.interface, row.target))
+    known = there is not None and there.state in KNOWN
+    return port or row.interface if known or (port and host.links[port].isolated) else ""
 
 
 CLIENTS: Final = 2  # connections: one client may be gone
