@@ -22,7 +22,10 @@ from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
 
 WIDTH = 2.0
-FACTS: Any = SimpleNamespace(nics=(), host=SimpleNamespace(few_ports=None, udp_in=None, ip_in=None))
+FACTS: Any = SimpleNamespace(
+    nics=(), host=SimpleNamespace(few_ports=None, udp_in=None, ip_in=None),
+    sysctls={"net.ipv4.ip_local_port_range": "32768\t60999"},
+)  # fmt: skip
 
 
 def seen(reason: str = "OTHERHOST", place: str = "ip_rcv_core", **more: Any) -> drop_reasons.Row:
@@ -158,8 +161,17 @@ def test_the_program_that_chooses_sockets_may_turn_away_what_a_socket_would_take
         "BPF program steer (sk_lookup) may turn it away: tcp port 80 of app[7] is open for it"
     )
     assert (one.kind, one.exact, one.raises) == ("refused", True, ("tcp_resets",))
-    for other in (replace(row, by=""), replace(row, to_port=81)):  # no program; nothing listens
-        assert (told(other).kind, told(other).exact) == ("turned away", False)
+    without = told(replace(row, by=""))
+    assert (without.kind, without.exact) == ("turned away", False)
+
+
+def test_the_port_at_which_nothing_listens_is_named() -> None:
+    row = replace(seen("NO_SOCKET", "tcp_v4_rcv"), protocol="tcp", to_port=81)
+    one = told(row)
+    assert (one.kind, one.exact) == ("turned away", True)
+    assert one.means == "Nothing listens at tcp port 81: 10.0.0.2 is refused there"
+    of_a_client = told(replace(row, to_port=40000))
+    assert of_a_client.means == "No socket takes the packet"  # a connection that is gone
 
 
 def test_the_rule_of_this_host_that_writes_is_named_before_the_sender() -> None:

@@ -26,6 +26,7 @@ from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
 from .overlay_causes import headed, twin
 from .queue_causes import dead, down, short, sized
+from .used_ports import chosen
 from .way import walk
 from .way.chains import cure, named, shown
 from .way.filtered import filtered, writing
@@ -282,11 +283,6 @@ def _holders(host: Host, row: Row) -> Iterator[tuple[str, tuple[str, str] | None
         yield names.get(one.inode, "a program"), missed
 
 
-def _distant(_: Seen) -> Told:
-    """The setting that decides it: net/ipv4/ip_fragment.c, ip_frag_too_far()."""
-    return {"limit": "net.ipv4.ipfrag_max_dist"}
-
-
 def _swallowed(seen: Seen) -> Told:
     """The local route that takes packets for an address that is not of this host (AnyIP)."""
     row, host = _foremost(seen), seen.host
@@ -313,6 +309,17 @@ def _choosy(seen: Seen) -> Told:
         "port": f"{row.protocol} port {row.to_port}", "first": said[0], "cure": cures[0],
         "sockets": most(Counter(said)), "list": f"ss -anp{row.protocol[0]} sport = :{row.to_port}",
     }  # fmt: skip
+
+
+def _closed(seen: Seen) -> Told:
+    """The one port of TCP at which nothing listens; not one from which this host may connect."""
+    row = _foremost(seen)
+    if row is None or row.protocol != "tcp" or row.to_port in (chosen(seen.facts.sysctls) or ()):
+        return NOT
+    if {one.to_port for one in seen.rows} != {row.to_port} or any(_holders(seen.host, row)):
+        return NOT
+    who = few(sorted({one.source for one in seen.rows}), 2)
+    return {"port": f"tcp port {row.to_port}", "who": who}
 
 
 def _steered(seen: Seen) -> Told:
@@ -363,11 +370,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
     "TC_EGRESS": {"filters": _filters, "attached": _hooked},
     "QDISC_DROP": {
-        "filters": _filters,
-        "queue": _queue,
-        "short": short,
-        "sized": sized,
-        "dead": dead,
+        "filters": _filters, "queue": _queue, "short": short, "sized": sized, "dead": dead,
         "down": down,
     },
     **{reason: {"queue": _queue} for reason in QUEUES},
@@ -376,12 +379,14 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "VXLAN_INVALID_HDR": {"headed": headed},
     "LOCAL_MAC": {"twin": twin},
     "FULL_RING": {"behind": _behind},
-    "NO_SOCKET": {"swallowed": _swallowed, "choosy": _choosy, "steered": _steered},
+    "NO_SOCKET": {
+        "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
     "XDP": {"first": _first},
-    "FRAG_TOO_FAR": {"distant": _distant},
+    # net/ipv4/ip_fragment.c, ip_frag_too_far()
+    "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
     **{reason: {"rewritten": _rewritten} for reason in (*SUMS, *HOPS)},
-}
+}  # fmt: skip
 
 
 def arrives(host: Host, row: Row) -> str:
