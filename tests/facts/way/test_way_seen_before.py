@@ -83,6 +83,29 @@ def test_of_a_tunnel_through_which_nothing_came_both_ends_are_compared(
     assert f"the host with {FAR} must answer ARP" in decider.change
 
 
+@pytest.mark.parametrize(("sender", "port", "told"), [
+    ("198.51.100.9", 4789, True), ("198.51.100.9", 8472, False), ("198.51.100.8", 4789, False),
+])  # fmt: skip
+def test_the_port_to_which_the_other_end_of_a_tunnel_sends(
+    sender: str, port: int, *, told: bool
+) -> None:
+    tunnel = link("a0", 2, kind="vxlan", tunnel_remote="198.51.100.9", tunnel_port=8472)
+    counts = [link_stats.Row("a0", 2, 0, 40, *[0] * 21)]
+    missed = drop_reasons.Row("NO_SOCKET", "__udp4_lib_rcv", "here", "3", "udp", str(port), 8, 5.0,
+                              source=sender, to="198.51.100.1", to_port=port)  # fmt: skip
+    decider = went(FAR, frame(
+        neighbour_states=absent(), links=[SOUND["links"][0], tunnel, *SOUND["links"][2:]],
+        link_stats=counts, drop_reasons=[missed],
+    )).decider  # fmt: skip
+    assert decider is not None
+    assert (
+        decider.saw.endswith(
+            "nothing has come yet: 198.51.100.9 sends to UDP port 4789, and a0 takes port 8472"
+        )
+        is told
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "port", "out", "hides"),
     [

@@ -194,10 +194,18 @@ def _hidden(leg: Leg, link: LinkRow) -> str | None:
 
 
 def _mute(leg: Leg, link: LinkRow) -> str:
-    """Of a tunnel through which nothing has come: that."""
+    """Of a tunnel through which nothing has come: that, and the port to which its peer sends."""
     rows = [one for one in leg.host.frame.rows("link_stats") if one.interface == link.interface]
     unheard = link.kind in _KEYED and rows and not rows[0].rx_packets and rows[0].tx_packets
-    return ", a tunnel through which nothing has come yet" if unheard else ""
+    if not unheard:
+        return ""
+    frame, name, port = leg.host.frame, link.interface, link.tunnel_port
+    ends = {link.tunnel_remote, *(o.remote for o in frame.rows("fdb") if o.interface == name)}
+    missed = (f": {row.source} sends to UDP port {row.to_port}, and {name} takes port {port}"
+              for row in frame.rows("drop_reasons")
+              if (row.reason, row.where, row.protocol) == ("NO_SOCKET", "here", "udp")
+              and row.source in ends and port not in (None, row.to_port))  # fmt: skip
+    return ", a tunnel through which nothing has come yet" + next(missed, "")
 
 
 def _keys(link: LinkRow) -> str:
