@@ -131,6 +131,7 @@ def test_a_function_belongs_to_one_class_and_a_class_is_complete() -> None:
     patterns = [p for one in entries() for key in ("functions", "alone", "files")
                 for p in one.get(key, ())]  # fmt: skip
     assert [name for name, count in Counter(patterns).items() if count > 1] == []
+    assert [one for one in patterns if "*" in one[:-1]] == []
     for one in entries():
         assert one.keys() - {"functions", "alone", "files", "absent"} == {
             "name", "means", "cause", "advice", "rests",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from fnmatch import translate
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -125,7 +124,7 @@ def words(work: str) -> _counted.Words:
 
 def _work(file: str, functions: tuple[str, ...]) -> tuple[str, str]:
     if file:
-        return _table().of_file(file) or PROGRAM, file
+        return _first(_table().files, file) or PROGRAM, file
     inner = functions[-1]
     for function in reversed(functions):
         if work := class_of(function, itself=function is inner):
@@ -141,33 +140,26 @@ def class_of(function: str, *, itself: bool = True) -> str:
 
 
 class _Table(NamedTuple):
-    """The classes, and their patterns with the longest first."""
+    """What the classes mean; the class of each name, and of each beginning of names with a `*`."""
 
     words: Mapping[str, _counted.Words]
-    functions: Sequence[tuple[re.Pattern[str], str]]
-    alone: Sequence[tuple[re.Pattern[str], str]]
-    files: Sequence[tuple[re.Pattern[str], str]]
-
-    def of_file(self, file: str) -> str:
-        """The class of a mapped file; empty without one."""
-        return _first(self.files, file)
+    functions: Mapping[str, str]
+    alone: Mapping[str, str]
+    files: Mapping[str, str]
 
 
-def _first(patterns: Sequence[tuple[re.Pattern[str], str]], name: str) -> str:
-    return next((work for pattern, work in patterns if pattern.fullmatch(name)), "")
+def _first(classes: Mapping[str, str], name: str) -> str:
+    """The class of the name, else of its longest beginning; empty without one."""
+    begins = (f"{name[:end]}*" for end in range(len(name), -1, -1))
+    return next((classes[one] for one in (name, *begins) if one in classes), "")
 
 
 @cache
 def _table() -> _Table:
     entries = [*_counted.entries("profile-classes.toml", "class")]
     words = {one["name"]: words for one, words in entries}
-    patterns: dict[str, list[tuple[str, str]]] = {}
-    for field in ("functions", "alone", "files"):
-        found = [(text, one["name"]) for one, _ in entries for text in one.get(field, ())]
-        # an exact name before a pattern of the same length
-        patterns[field] = sorted(found, key=lambda pair: (-len(pair[0]), "*" in pair[0]))
-    compiled = {
-        field: [(re.compile(translate(text)), work) for text, work in found]
-        for field, found in patterns.items()
-    }
-    return _Table(words, compiled["functions"], compiled["alone"], compiled["files"])
+    classes = (
+        {text: one["name"] for one, _ in entries for text in one.get(field, ())}
+        for field in ("functions", "alone", "files")
+    )
+    return _Table(words, *classes)

@@ -20,6 +20,7 @@ from collections import Counter as Sums
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ...terms.cpulist import parse
@@ -177,7 +178,7 @@ class _Files(NamedTuple):
                 place, rights, _, _, _, *path = line.split(None, 5)
                 if b"x" in rights:
                     begin, _, end = place.partition(b"-")
-                    rows.append((int(begin, 16), int(end, 16), _base(path)))
+                    rows.append((int(begin, 16), int(end, 16), _base(b"".join(path))))
         rows.sort()
         return cls([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
@@ -187,12 +188,13 @@ class _Files(NamedTuple):
         return self.names[at] if at >= 0 and address < self.ends[at] else ""
 
 
-def _base(path: list[bytes]) -> str:
+@lru_cache(maxsize=1024)  # programs map the same libraries
+def _base(path: bytes) -> str:
     """`libcrypto.so.3`; code that no file has, as a compiler at run time makes it, is `anonymous`.
 
     Without spaces and `;`, which separate.
     """
-    text = path[0].rstrip(b"\n").decode("utf-8", "replace") if path else ""
+    text = path.rstrip(b"\n").decode("utf-8", "replace")
     name = os.path.basename(text.removesuffix(" (deleted)"))
     shown = "".join(one if one.isprintable() and one not in " ;" else "_" for one in name)
     return shown or "anonymous"
