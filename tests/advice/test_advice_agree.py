@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nettop.advice.judge.condition import Judged
 from nettop.advice.judge.inline_facts import facts
-from nettop.advice.judge.loop import code_of, loop_of, true_on
+from nettop.advice.judge.loop import code_of, loop_of, parts_of, true_on
 from nettop.advice.language.evaluate import evaluate
 from nettop.advice.language.expression import condition
 from nettop.advice.language.native import value_of
@@ -80,7 +80,7 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     here = scope("nic", at)
     careful = evaluate(made, here)
     judged = Judged.of(_rule(text))
-    code = code_of("nic", [judged, judged])
+    code = code_of("nic", parts_of([judged, judged]))
     assert "walk(0" not in code
     loop = loop_of("nic", [judged, judged])
     row = (at.nics[0],)

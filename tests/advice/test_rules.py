@@ -192,13 +192,13 @@ def test_the_page_of_all_rules_is_current(update: bool) -> None:
 
 def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
     from nettop.advice.judge.condition import Judged
-    from nettop.advice.judge.loop import code_of
+    from nettop.advice.judge.loop import code_of, parts_of
 
     slow = [
         rule.id
         for rule in RULES
         if rule.over in ("queue", "core", "flow")
-        and "walk(0" in code_of(rule.over, [Judged.of(rule)])
+        and "walk(0" in code_of(rule.over, parts_of([Judged.of(rule)]))
     ]
     assert slow == []
 

@@ -28,15 +28,15 @@ Hit: TypeAlias = tuple[int, Row]  # the place of a condition, and a row on which
 Walk: TypeAlias = Callable[[int, Row], bool]  # the same answer by the three-valued walk
 Loop: TypeAlias = Callable[[Sequence[Row], Moment, HostFact, str, Label, Walk], Iterator[Hit]]
 # the condition of a rule, its limits and its profiles
-_Part: TypeAlias = tuple[Expression, tuple[tuple[str, Limit], ...], frozenset[str] | None]
+Part: TypeAlias = tuple[Expression, tuple[tuple[str, Limit], ...], frozenset[str] | None]
 
 
 def loop_of(over: str, conditions: Sequence[Judged]) -> Loop:
     """The compiled loop of conditions over one kind of fact."""
-    return _loop(over, _parts(conditions))
+    return _loop(over, parts_of(conditions))
 
 
-def code_of(over: str, conditions: Sequence[Judged]) -> str:
+def code_of(over: str, parts: Iterable[Part]) -> str:
     """The source of a generator `rules(rows, moment, host, profile, label, walk)`.
 
     `rows` are tuples (fact, parents …) in the order of `PARENTS`; the generator yields each with
@@ -44,21 +44,6 @@ def code_of(over: str, conditions: Sequence[Judged]) -> str:
     no native code. All rules on the same rows share one function, because a call costs as much as a
     condition; its code is short, because all of it is compiled before the first screen.
     """
-    return _code(over, _parts(conditions))
-
-
-def _parts(conditions: Iterable[Judged]) -> tuple[_Part, ...]:
-    return tuple(
-        (one.condition, tuple(one.rule.limits.items()), one.rule.profiles) for one in conditions
-    )
-
-
-@lru_cache(maxsize=64)  # several observers of one process judge by the same rules
-def _loop(over: str, parts: tuple[_Part, ...]) -> Loop:
-    return cast("Loop", compiled(_code(over, parts)))
-
-
-def _code(over: str, parts: Iterable[_Part]) -> str:
     writer = Writer(over, {})
     tests = []
     for place, (condition, limits, profiles) in enumerate(parts):
@@ -74,6 +59,18 @@ def _code(over: str, parts: Iterable[_Part]) -> str:
     unpacked = ", ".join((over, *PARENTS[over]))
     head = f"def rules(rows, moment, host, profile, label, walk):\n{once}"
     return f"{head} for row in rows:\n  {unpacked}, = row\n{''.join(tests)}"
+
+
+def parts_of(conditions: Iterable[Judged]) -> tuple[Part, ...]:
+    """What their code is made of."""
+    return tuple(
+        (one.condition, tuple(one.rule.limits.items()), one.rule.profiles) for one in conditions
+    )
+
+
+@lru_cache(maxsize=64)  # several observers of one process judge by the same rules
+def _loop(over: str, parts: tuple[Part, ...]) -> Loop:
+    return cast("Loop", compiled(code_of(over, parts)))
 
 
 def true_on(
