@@ -1,14 +1,12 @@
 """`nettop watch --box`: each sample goes into the ring, and what begins becomes an incident.
 
-How often a box samples: its CPU budget decides how often all tables are read and judged.
+The CPU budget of a box decides how often all tables are read and judged. The counters of
+interfaces, backlog, protocols and CPUs are read every second. A full look also reads the other
+tables, and judges. A quiet host has a full look every `REST` seconds. A busy host, or one that
+loses packets, has as many as `PERCENT` of a core allows, at most one a second. Losses that begin
+cause one at once. Tables of settings and tables that are expensive to read are read less often.
 
-The counters of interfaces, backlog, protocols and CPUs are read every second. A full look also
-reads the other tables, and judges. A quiet host has a full look every `REST` seconds. A busy host,
-or one that loses packets, has as many as `PERCENT` of a core allows, at most one a second. Losses
-that begin cause one at once. Tables of settings and tables that are expensive to read are read less
-often.
-
-Which findings make an incident: by severity, rule or expression, and not too often.
+A finding makes an incident by its severity, by its rule or by an expression, and not too often.
 """
 
 from __future__ import annotations

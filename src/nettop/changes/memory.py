@@ -5,10 +5,9 @@ is gone, emptied, cut off, replaced, too large or unreadable, or that another us
 nothing. Nor does one on a disk that hangs (`aside`). What is noted holds even if it cannot be
 written.
 
-Work on a disk that may hang: a thread does it, and is waited for only so long.
-
 The disk may be behind the very link that a change cut (NFS, iSCSI), or be frozen (fsfreeze(8)). A
-process that reads it then stays in the kernel, and no signal ends its wait.
+process that reads it then stays in the kernel, and no signal ends its wait: so a thread does the
+work on a disk that may hang, and is waited for only so long.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ A change is gone with the boot, the namespace, the device or the process that it
 target that cannot be seen does not count as gone, nor one that may have moved while it was looked
 for (`Survey.settled`). A process that needs to be sure holds a file of the device (`hold`).
 
-Whether two journal entries are of the same device, and of the same setting of that device.
-
-`settings.identity` identifies a device, not its name: a renamed interface is the same device, and
-another one with the same name is not.
+Two journal entries are of the same device by `settings.identity`, not by its name: a renamed
+interface is the same device, and another one with the same name is not.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 `waits` asks for them. A descriptor is read once as long as it leads to the same file.
 
-System calls in which a thread waits for another program, a device or a time.
-
-Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h, which ARM
-uses. `uses` names the argument with the descriptor that the call waits for; of those with two, the
-one that it reads.
+A thread waits for another program, a device or a time in one of these system calls (numbers:
+arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h, which ARM uses).
+`uses` names the argument with the descriptor that the call waits for; of those with two, the one
+that it reads.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 A whole row takes 900 bytes, a packed one 350. Most sockets of such a host are only counted and
 summed, which needs a few of their numbers; only the busiest are unpacked.
 
-Runs of TCP sockets in a long answer of sock_diag, read without a look at each field.
-
-The kernel lists sockets in the order of its table, so most follow the same socket as before; in the
-first answer most have the form of the one before.
+A long answer of sock_diag is read in runs, without a look at each field: the kernel lists sockets
+in the order of its table, so most follow the same socket as before; in the first answer most have
+the form of the one before.
 """
 
 from __future__ import annotations

@@ -7,10 +7,8 @@ an accepted connection is the port of the server, which is below the range on mo
 not, each such connection is a group of one and has no row. The last row of a local address has no
 server: it counts the different ports of all of them.
 
-The local ports that the kernel may choose for a connection.
-
-Those of net.ipv4.ip_local_port_range that net.ipv4.ip_local_reserved_ports does not list
-(inet_is_local_reserved_port() in include/net/ip.h).
+The kernel may choose for a connection those ports of the range that
+net.ipv4.ip_local_reserved_ports does not list (inet_is_local_reserved_port() in include/net/ip.h).
 """
 
 from __future__ import annotations

@@ -9,17 +9,14 @@ pipe has the path of a file: the function of the kernel in which its reader slee
 holds a lock of a file, /proc/locks says; who serves a FUSE mount has /dev/fuse open. Reading these
 needs the rights of ptrace(2). Other programs join those of `threads`.
 
-Who holds the lock of a file for which a process waits: /proc/locks.
-
-fs/locks.c, lock_get_status(). Each lock has a number, and those that wait for it follow with the
-same number and an arrow:
+In /proc/locks (fs/locks.c, lock_get_status()) each lock has a number, and those that wait for it
+follow with the same number and an arrow:
 
     2: FLOCK  ADVISORY  WRITE 812 fe:00:1311 0 EOF
     2: -> FLOCK  ADVISORY  WRITE 640 fe:00:1311 0 EOF
 
 The number of a process is 0 where its namespace does not show it, and -1 for locks of open files.
-
-The files that a process maps: /proc/PID/maps, proc(5).
+The files that a process maps are in /proc/PID/maps (proc(5)).
 """
 
 from __future__ import annotations

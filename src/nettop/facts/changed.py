@@ -1,9 +1,8 @@
 """The interfaces that changed since the last frame: of a thousand, most have no traffic.
 
-Counters that a card refreshes every few seconds only (be2net, bnx2x and others fetch them so).
-
-Between two refreshes such counters stand still though packets pass, and then they jump: read once
-a second, an interface is idle and then carries several times its rate. What betrays it is what the
+Some cards refresh their counters every few seconds only (be2net, bnx2x and others fetch them so).
+Between two refreshes such counters stand still though packets pass, and then they jump: read once a
+second, an interface is idle and then carries several times its rate. What betrays it is what the
 kernel itself counts meanwhile: interrupts of the card, packets that its queueing discipline handed
 on, or, of a card without known interrupts, packets that the CPUs took (softnet_stat) and that no
 interface counts; these may also be of another network namespace. Rates are then those between

@@ -1,11 +1,10 @@
 """Interface and receive queue of a flow, and how they are known.
 
-Check of the RSS table against the counters of the queues.
-
-The table that a driver shows may not be in force. Accelerated RFS, an RSS context or filters of the
-driver override it, and before Linux 6.12 virtio_net did not send the table that it created at probe
-to the device (commit dc749b7b0608): until the table is written, a tap behind the device steers by
-itself. A queue that counts fewer bytes than the flows assigned to it received is not their queue.
+The RSS table that a driver shows may not be in force, so it is checked against the counters of the
+queues. Accelerated RFS, an RSS context or filters of the driver override it, and before Linux 6.12
+virtio_net did not send the table that it created at probe to the device (commit dc749b7b0608):
+until the table is written, a tap behind the device steers by itself. A queue that counts fewer
+bytes than the flows assigned to it received is not their queue.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Local ports that the kernel could not choose, because all are in use.
+"""Local ports that are in use: all that the kernel could choose, or the one of a service.
 
 bind() to port 0 needs a port that no socket of the address has, whatever its destination
 (net/ipv4/inet_connection_sock.c, inet_csk_find_open_port()); it fails with EADDRINUSE only if it
 has tried all. connect() needs one that is free towards one address and port, and takes none that a
 program has bound (net/ipv4/inet_hashtables.c, __inet_hash_connect()).
-
-Who holds a local port that a service cannot bind, and what frees it.
 
 A connection that this host opened holds its local port as a listener does: bind() of another
 program fails with EADDRINUSE (net/ipv4/inet_connection_sock.c, inet_csk_get_port()). Ports of

@@ -1,11 +1,10 @@
-"""The address of the SSH client whose session runs nettop.
+"""The SSH client whose session runs nettop, and the processes that nettop has started.
 
 sshd sets SSH_CONNECTION in the login shell (sshd(8)); sudo, su and doas remove it. The initial
 environment of a parent process still has it: proc_pid_environ(5).
 
-The processes that this process has started, and theirs: /proc/PID/task/TID/children.
-
-fs/proc/array.c, children_seq_show(); the kernel has it with CONFIG_PROC_CHILDREN.
+/proc/PID/task/TID/children has the processes of a process (fs/proc/array.c, children_seq_show()),
+with CONFIG_PROC_CHILDREN.
 """
 
 from __future__ import annotations

@@ -5,11 +5,9 @@ It listens on loopback, IPv4 and IPv6, until a signal; nobody else can answer fo
 All other requests are refused. Every file comes from this package or from textual-serve, so the
 page refers to no other host. The access log is off, because request paths contain the token.
 
-Access control: a token in the path, the Host header, and the Origin of the request.
-
-The token stops other users of this host. The Host check stops DNS rebinding to 127.0.0.1. Origin
-(RFC 6454) and Sec-Fetch-Site (W3C Fetch Metadata) stop a foreign page that knows the token.
-Browsers set these three headers; a page cannot.
+A token in the path stops other users of this host. The check of the Host header stops DNS rebinding
+to 127.0.0.1. Origin (RFC 6454) and Sec-Fetch-Site (W3C Fetch Metadata) stop a foreign page that
+knows the token. Browsers set these three headers; a page cannot.
 """
 
 from __future__ import annotations

@@ -24,18 +24,16 @@ A gain with more drops or retransmits is not better: see `Guard`. The rate of th
 includes the cost of retransmits. Therefore, with a gain of 50 % or more, losses up to 1 % (the
 threshold of wide-area paths) are reported but do not change the verdict.
 
-The power: how often an experiment finds a difference of a given size, and the pairs it needs.
+The power is how often an experiment finds a difference of a given size, and the pairs it needs. The
+verdict depends only on how many pairs gain nothing, up to 3 %, and more, so that its chance is a
+sum of multinomial terms, without a simulation. This assumes independent pairs, runs with a normal
+distribution, and a number of pairs that is fixed before the test; an experiment that may end early
+needs fewer pairs for a clear effect.
 
-The verdict depends only on how many pairs gain nothing, up to 3 %, and more, so
-that its chance is a sum of multinomial terms, without a simulation. This assumes independent pairs,
-runs with a normal distribution, and a number of pairs that is fixed before the test; an experiment
-that may end early needs fewer pairs for a clear effect.
-
-How long an experiment lasts: the number of its pairs, and the seconds of a run.
-
-A run of which the first seconds carry what the others carry is as good when it is short: see
-`settles`. Only the length of runs depends on this, and both states have the same, so that it moves
-no verdict: it costs the power to find a small effect, for which there are more pairs.
+How long an experiment lasts is the number of its pairs, and the seconds of a run. A run of which
+the first seconds carry what the others carry is as good when it is short: see `settles`. Only the
+length of runs depends on this, and both states have the same, so that it moves no verdict: it costs
+the power to find a small effect, for which there are more pairs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Connections that this host opens and that no other end answers.
+"""Connections that this host opens: to an end that does not answer, or again and again to one.
 
 The kernel sends a SYN again after a second, six times by default (net.ipv4.tcp_syn_retries), counts
 each in `total_retrans` of the socket, and closes it after the last (net/ipv4/tcp_timer.c,
 tcp_retransmit_timer()). A refused connection is closed at once and is not listed.
-
-Connections that this host opens again and again to one address and port.
 
 A connection that was not there at the last look is fresh. Where nearly all are, at each look, each
 of them carries little before it is closed.

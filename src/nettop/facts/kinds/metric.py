@@ -1,15 +1,15 @@
-"""Routes whose metrics limit flows: `window`, a locked `cwnd`, `initcwnd`, `advmss` (ip-route(8)).
+"""Routes that limit flows: by a metric (ip-route(8)), or as one of several equal next hops (ECMP).
 
-The kernel takes them when a connection begins: no window above `window` is offered
-(net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c, tcp_select_initial_window()), the
-congestion window never exceeds a locked `cwnd` (net/ipv4/tcp_metrics.c, tcp_init_metrics()) and
-begins with `initcwnd` (tcp_input.c, tcp_init_cwnd()), and the peer is told to send no longer
-segments than `advmss` (tcp_output.c, tcp_advertise_mss()).
+The kernel takes the metrics `window`, `cwnd`, `initcwnd` and `advmss` when a connection begins: no
+window above `window` is offered (net/ipv4/tcp_input.c, tcp_init_buffer_space(); tcp_output.c,
+tcp_select_initial_window()), the congestion window never exceeds a locked `cwnd`
+(net/ipv4/tcp_metrics.c, tcp_init_metrics()) and begins with `initcwnd` (tcp_input.c,
+tcp_init_cwnd()), and the peer is told to send no longer segments than `advmss` (tcp_output.c,
+tcp_advertise_mss()).
 
-IPv4 routes with several equal next hops (ECMP), and the flows that share one of them.
-
-With net.ipv4.fib_multipath_hash_policy=0 the kernel chooses the next hop by both addresses
-(net/ipv4/route.c, fib_multipath_hash()), so all flows between two addresses take the same one.
+Of several equal next hops (IPv4) some flows share one. With net.ipv4.fib_multipath_hash_policy=0
+the kernel chooses the next hop by both addresses (net/ipv4/route.c, fib_multipath_hash()), so all
+flows between two addresses take the same one.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """What the stages are judged by: one `Look` for each direction of a flow, interface or socket.
 
-The entries of a TCP socket that is a subflow, with what its MPTCP socket holds.
-
-Data that the program has not read, or that the window of the connection stops, is in the MPTCP
-socket; the subflow and its clocks know nothing of it (net/mptcp/protocol.c, __mptcp_push_pending(),
-__mptcp_move_skbs()). So the gauges are those of the MPTCP socket, and the clocks ran while it held
-data: in each sample all of the interval or nothing.
+Of a TCP socket that is a subflow, data that the program has not read, or that the window of the
+connection stops, is in the MPTCP socket; the subflow and its clocks know nothing of it
+(net/mptcp/protocol.c, __mptcp_push_pending(), __mptcp_move_skbs()). So the gauges are those of the
+MPTCP socket, and the clocks ran while it held data: in each sample all of the interval or nothing.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""The interfaces that packets pass below the one of a flow: of a bond, bridge, VLAN or tunnel.
+"""The interfaces below the one of a flow: of a bond, bridge, VLAN or tunnel, or of a namespace.
 
 Of several below, the one that moves at least as much as the flow; where several do, none is known.
 Which interface a tunnel uses is decided by the route of its remote address, which no table has: it
 is the only other one that moves as much.
 
-This host's part of the way of a flow of another network namespace (a pod, a container).
-
-The outer end of its veth pair belongs to this host. The namespace receives what that end sends, so
-the queues of that end can limit a receiver. That end receives what the namespace sends. The data
-then passes the policer of that end, or the ifb to which a filter redirects it (tc-mirred(8)), and
-the interface by which it leaves this host, by bridge or by route. Filters are not read: the ifb is
-the only one that moves as much as the flow. Policy routing and translated destinations (DNAT) are
-not followed.
+Of a flow of another network namespace (a pod, a container) the outer end of its veth pair belongs
+to this host. The namespace receives what that end sends, so the queues of that end can limit a
+receiver. That end receives what the namespace sends. The data then passes the policer of that end,
+or the ifb to which a filter redirects it (tc-mirred(8)), and the interface by which it leaves this
+host, by bridge or by route. Filters are not read: the ifb is the only one that moves as much as the
+flow. Policy routing and translated destinations (DNAT) are not followed.
 """
 
 from __future__ import annotations

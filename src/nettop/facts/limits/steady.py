@@ -6,11 +6,10 @@ have limited for less than a quarter of the window. Within a minute after a chan
 must not have limited at all, for ten seconds. A held stage stays while it is a joint limit of the
 new look.
 
-The limit that the headline names, from sample to sample, for a log: one entry per change.
-
-Another owner, direction or stage is a change; other figures are not. The first limit is reported at
-once. Another one has to last as long as a verdict of `steady`, since flows of about the same rate
-take turns as the busiest one, and short connections come and go.
+For a log, the limit that the headline names has one entry per change. Another owner, direction or
+stage is a change; other figures are not. The first limit is reported at once. Another one has to
+last as long as a verdict of `steady`, since flows of about the same rate take turns as the busiest
+one, and short connections come and go.
 """
 
 from __future__ import annotations

@@ -10,10 +10,9 @@ bound the result.
 Refused locally: bytes sent, without retransmitted ones, that are neither acknowledged nor in
 flight. A qdisc that takes a large packet apart, or drops it later, does not refuse it.
 
-What one host lost, by its counters. They count all flows, so each gives a range for one flow.
-
-A qdisc also counts the drops of its children (net/sched/sch_htb.c, htb_enqueue()). So the drops of
-an interface are the larger of the root's count and the sum of the others.
+The counters of one host count all flows, so each gives a range for one flow. A qdisc also counts
+the drops of its children (net/sched/sch_htb.c, htb_enqueue()). So the drops of an interface are the
+larger of the root's count and the sum of the others.
 """
 
 from __future__ import annotations

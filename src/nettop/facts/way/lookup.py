@@ -4,10 +4,9 @@ net/core/fib_rules.c, fib_rules_lookup(); net/ipv4/fib_trie.c, fib_table_lookup(
 answer is better (`routed` takes it); this names the route or rule behind its refusal, and answers
 where it cannot be asked.
 
-Who sends: users and addresses of sockets, at which rules of routing may look (ip-rule(8)).
-
-sock_diag tells the user of each socket (net/ipv4/inet_diag.c, inet_diag_msg_attrs_fill()). A call
-that failed tells its process; its user is that of any socket of the process.
+Rules of routing may look at who sends (ip-rule(8)). sock_diag tells the user of each socket
+(net/ipv4/inet_diag.c, inet_diag_msg_attrs_fill()). A call that failed tells its process; its user
+is that of any socket of the process.
 """
 
 from __future__ import annotations

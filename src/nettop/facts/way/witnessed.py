@@ -1,20 +1,16 @@
-"""Packets that the kernel drops, each one more flow in trouble.
+"""Flows in trouble that no call tells: dropped packets, questions by ARP, repeated SYN-ACKs.
 
-Of each kind the collector `drop_reasons` has one packet. The reason says at which places of the way
-it may be decided. A port of this host at which nothing listens is what strangers try, and no
-trouble. While others have connections there, the packets may be dropped on purpose. Of datagrams,
-and of what is forwarded, it is not known whether others get through.
+Of each kind of drop the collector `drop_reasons` has one packet. The reason says at which places of
+the way it may be decided. A port of this host at which nothing listens is what strangers try, and
+no trouble. While others have connections there, the packets may be dropped on purpose. Of
+datagrams, and of what is forwarded, it is not known whether others get through.
 
-Addresses for which other hosts ask again and again, and whose way is walked: ARP.
+No counter moves where other hosts ask again and again for an address (ARP). So the addresses of
+this host count, and those of hosts that this host reaches behind one of its bridges: of others
+nobody here knows whether they are there at all.
 
-No counter moves where a question is not answered. So the addresses of this host count, and those of
-hosts that this host reaches behind one of its bridges: of others nobody here knows whether they are
-there at all.
-
-Connections to this host whose SYN-ACKs are repeated: their clients do not hear the answers.
-
-The client may be gone, or have spoofed its address. So they count beside the connections at the
-same address whose answers take the same way.
+A client that does not hear a SYN-ACK may be gone, or have spoofed its address. So they count beside
+the connections at the same address whose answers take the same way.
 """
 
 from __future__ import annotations

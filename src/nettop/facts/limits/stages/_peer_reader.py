@@ -1,15 +1,14 @@
-"""A program at the other end that reads late, told by the window that its host offers.
+"""The program at the other end: it reads late, or it asks for the next piece late.
 
 A receiver takes unread data off the window that it offers (tcp_select_window()). While nothing is
 read it delays acknowledgments (__tcp_ack_snd_check()), so that the congestion window or the send
 buffer of the sender is full before the offered window is. A queue on the path makes round trips
 long as well, but leaves the window as it is.
 
-A sender that sleeps until the other end asks for the next piece.
-
-Each question is followed by a round trip in which nothing new can be sent. A piece that fills the
-send buffer or the congestion window does not wait for a larger one: its program sleeps in recv(),
-not in send(), and writes again once it is asked.
+Where a sender sleeps until the other end asks for the next piece, each question is followed by a
+round trip in which nothing new can be sent. A piece that fills the send buffer or the congestion
+window does not wait for a larger one: its program sleeps in recv(), not in send(), and writes again
+once it is asked.
 """
 
 from __future__ import annotations
