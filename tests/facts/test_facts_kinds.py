@@ -12,6 +12,7 @@ from nettop.collect import (
     addresses,
     bonds,
     classes,
+    filters,
     isolation,
     linkmodes,
     links,
@@ -163,6 +164,27 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
     assert found["eth0/htb-class-1:10"].load == pytest.approx(0.5)
     police = found["eth1/ingress-ffff:"]
     assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
+
+
+@pytest.mark.parametrize(("target", "copied", "mirror"), [
+    ("eth0", 6e5, "eth1 ingress pref 10"),
+    ("eth0", 1e5, ""),  # few
+    ("eth2", 6e5, ""),  # to an interface for copies alone
+])  # fmt: skip
+def test_a_filter_whose_copies_fill_a_shaper_is_named(
+    target: str, copied: float, mirror: str
+) -> None:
+    def at(step: int) -> Tables:
+        rows = [qdiscs.Row(name, "root", "1:", "tbf", root=True, bytes=int(1e6 * step), rate=8e6)
+                for name in ("eth0", "eth2")]  # fmt: skip
+        copies = filters.Row("eth1", "ingress", 10, 1, 0, "u32", "mirror", target,
+                             bytes=int(copied * step))  # fmt: skip
+        return {**HOST, "qdiscs": rows, "filters": [copies]}
+
+    found = {one.nic: one for one in joined(at(0), at(1)).more["qdisc"]}
+    assert found[target].mirror == mirror
+    told = ", and 4.8 Mb/s of what it gets are copies that a filter of eth1 mirrors there"
+    assert found[target].told == "8 Mb/s" + told * bool(mirror)
 
 
 @pytest.mark.parametrize(("hook", "drops", "share"), [

@@ -19,6 +19,7 @@ from ...frame.rates import Entry, Frame
 from ...terms import units
 from ...terms.dataclass import dataclass
 from ..kind import Kind
+from .firewall import HOOKS
 
 LATE: Final = 0.5  # seconds of its rate that wait: programs send again what comes later
 LEAST: Final = 10  # packets: fewer do not hold what a sender sends at once
@@ -26,6 +27,7 @@ FRAME: Final = 8 * 1514  # bit
 # of the packets: TCP keeps 1.2 / √share segments in flight, so here 5, enough to notice each loss
 HEEDED: Final = 0.05
 MANAGED: Final = ("fq_codel", "codel", "fq_pie", "pie", "cake")  # they keep the delay short
+COPIES: Final = 0.25  # of its rate: copies that are fewer leave it to the others
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 
 
@@ -48,6 +50,7 @@ class Qdisc:
     told: str = gauge("its rate, and that delay where it is long, in words", default="")
     fewer: int | None = maybe("full packets that its rate sends in 100 ms")
     room: str = gauge("most that it holds; empty: not known", default="")
+    mirror: str = gauge("the filter of tc whose copies take much of its rate", default="")
 
 
 def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
@@ -58,9 +61,28 @@ def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
     redirected = {row.interface: row for row in frame.rows("links") if row.kind == "ifb"}
     down = next((name for name, row in redirected.items() if not row.up), "")
     return tuple(
-        replace(one, received=one.nic in redirected, sink=down if one.ingress else "")
+        replace(_copied(one, frame), received=one.nic in redirected,
+                sink=down if one.ingress else "")
         for one in _build(frame)
-    )
+    )  # fmt: skip
+
+
+def _copied(one: Qdisc, frame: Frame) -> Qdisc:
+    """With the filter of another interface that mirrors packets into its queue.
+
+    Not on an interface for copies alone, which has no address (net/sched/act_mirred.c).
+    """
+    if not one.rate or not any(row.interface == one.nic for row in frame.rows("addresses")
+                               if row.scope != "link"):  # fmt: skip
+        return one
+    for entry in frame.tables.get("filters", ()):
+        row, sent = entry.now, 8 * (entry.rate("bytes") or 0.0)
+        if (row.action, row.target) == ("mirror", one.nic) and sent >= COPIES * one.rate:
+            at = row.parent if row.parent in HOOKS else f"parent {row.parent}"
+            told = f"{one.told}, and {units.scaled(sent, 'b/s')} of what it gets are copies that a "
+            told += f"filter of {row.interface} mirrors there"
+            return replace(one, told=told, mirror=f"{row.interface} {at} pref {row.priority}")
+    return one
 
 
 def _build(frame: Frame) -> Iterator[Qdisc]:
@@ -148,6 +170,7 @@ def paces(frame: Frame, queue: Entry[QdiscRow]) -> bool:
 
 
 KIND = Kind(
-    Qdisc, "qdiscs", needs=("qdiscs", "classes"), build=build, parents={"nic": attrgetter("nic")},
+    Qdisc, "qdiscs", needs=("qdiscs", "classes", "filters"), build=build,
+    parents={"nic": attrgetter("nic")},
     example={"id": "eth0/tbf-8001:", "nic": "eth0", "kind": "tbf"},
 )  # fmt: skip
