@@ -48,12 +48,22 @@ def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
     assert {*recall(memory, threads.Moving).others} == {8, 9}
 
 
+def test_a_filter_that_runs_leads_to_who_writes_into_its_input(tmp_path: Path) -> None:
+    process(tmp_path, 7, "nc", "running\n", state="R", files=[(0, "pipe:[50]", "00")])
+    process(tmp_path, 8, "zstd", "running\n", state="R", files=[(1, "pipe:[50]", "01")])
+    memory = memory_of(tmp_path, 7)
+    found = {row.pid: row for row in waits.update(Live(str(tmp_path)), memory)}
+    assert (set(found), found[7].feeds) == ({7, 8}, ())  # it waits for nobody now
+    assert {*recall(memory, threads.Moving).others} == {8}
+
+
 def test_a_program_behind_a_pipe_is_read_on_while_its_reader_runs(tmp_path: Path) -> None:
     """On a loaded host the reader waits for a CPU in many samples, not at its pipe."""
     process(tmp_path, 7, "nc", call(0, 0), files=[(0, "pipe:[50]", "00")])
     process(tmp_path, 8, "zstd", "running\n", state="R", files=[(1, "pipe:[50]", "01")])
     memory, source = memory_of(tmp_path, 7), Live(str(tmp_path))
     waits.update(source, memory)
+    os.unlink(tmp_path / "proc/7/fd/0")
     (tmp_path / "proc/7/task/7/syscall").write_text("running\n")
     read = []
     for _ in range(threads.LATER + 1):

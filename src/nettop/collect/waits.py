@@ -145,7 +145,10 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         seen.add(pid)
         found = _process(host, pid)
         rows += found
-        others = sorted({one for row in found for one in (*row.feeds, *row.drains, *row.holders)})
+        others = sorted({
+            *(one for row in found for one in (*row.feeds, *row.drains, *row.holders)),
+            *(_behind(host, str(pid)) if any(row.state == "R" for row in found) else ()),
+        })  # fmt: skip
         behind = sorted({*others, *(one for row in found for one in row.children)})
         (waiting.extendleft if len(behind) <= FEW else waiting.extend)(behind)
         moving.others |= dict.fromkeys(others, threads.LATER)
@@ -155,6 +158,12 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     many = len({row.pid for row in rows if row.call is None})
     whose = "1 process waits" if many == 1 else f"{many} processes wait"
     return Partly(rows, f"what {whose} for: {host.refused[0]}")
+
+
+def _behind(host: Host, pid: str) -> tuple[int, ...]:
+    """Who writes into the input of a filter that runs now, and waits there in other samples."""
+    file = host.filtered(pid)
+    return () if file is None else host.at(pid, [file], writes=True)
 
 
 def _process(host: Host, number: int) -> list[Row]:
