@@ -92,17 +92,6 @@ def test_where_nothing_is_lost_nothing_is_said() -> None:
     assert sentence(look(told("NETFILTER_DROP", 8, where="elsewhere"))) == ""
 
 
-@pytest.mark.parametrize(("protocol", "counter"), [
-    ("tcp", "rcvq_drops"), ("udp", "udp_memory_errors"),
-])  # fmt: skip
-def test_a_reason_of_two_protocols_explains_the_counter_of_its_own(
-    protocol: str, counter: str
-) -> None:
-    one = look(told("PROTO_MEM", 70, protocol), rcvq_drops=70, udp_memory_errors=70)
-    assert [place.counter for place in one.places if place.explained] == [counter]
-    assert one.stages == {"rcvbuf": 70}
-
-
 def test_what_the_host_answers_is_refused_and_no_loss() -> None:
     why = {"drop_reasons": "counting in the kernel needs root"}
     scanned = look(udp_no_ports=1, missing=why)
@@ -133,12 +122,6 @@ def test_counters_of_the_protocols_say_what_they_count() -> None:
         "lost in 5 s: 12 packets by counters; 0 explained by the kernel's reasons; "
         "12 by stage: protocols 12 (SYNs dropped)"
     )
-
-
-def test_a_counter_that_is_new_or_began_again_counts_nothing() -> None:
-    old, new = nic(ring_drops=500), nic(ring_drops=20)
-    assert account(moment(BEGIN, nics=(old,)), moment(BEGIN + 5, nics=(new,))).counted == 0
-    assert account(moment(BEGIN), moment(BEGIN + 5, nics=(old,))).counted == 0
 
 
 def test_a_backlog_serves_all_namespaces_and_a_container_lost_what_its_interfaces_did() -> None:
@@ -218,12 +201,6 @@ def test_the_parts_add_up(counted: int, told_of: int, ring: int, filtered: int) 
     assert one.counted == one.explained + one.uncertain + sum(one.stages.values())
     assert one.explained <= min(counted, told_of)
     assert min(one.uncertain, *one.stages.values(), 0) == 0
-
-
-def test_the_time_is_that_between_both_readings_of_the_counters() -> None:
-    (first, facts), last = moment(BEGIN), moment(BEGIN + LOOK)
-    cost = {"drop_reasons": 0.3, "snmp": 0.1, "softnet": 0.2}
-    assert account((replace(first, cost=cost), facts), last).seconds == pytest.approx(LOOK - 0.3)
 
 
 def test_the_time_is_that_of_the_drops_where_it_is_known() -> None:

@@ -6,7 +6,7 @@ import pytest
 from flow_tables import HOST, joined, socket, task
 from nic_tables import stats
 
-from nettop.collect import qdiscs, routes, socket_owners, sockets_udp, sockets_unix, sysctls
+from nettop.collect import routes, socket_owners, sockets_udp, sockets_unix, sysctls
 from nettop.facts import Facts
 
 OWNERS = [
@@ -135,16 +135,6 @@ def test_other_segments_are_not_those_of_the_route(
     size: int, advmss: int | None, received: int, sent: int
 ) -> None:
     assert told_small(size, advmss, received, sent).more["metric"] == ()
-
-
-@pytest.mark.parametrize(("parent", "root"), [("root", True), ("1:2", False)])
-def test_a_shaper_below_a_class_is_not_the_root(parent: str, *, root: bool) -> None:
-    known: dict[str, Any] = {"interface": "eth0", "handle": "8001:", "kind": "tbf",
-                             "parent": parent, "root": root, "rate": 9e8}  # fmt: skip
-    row = qdiscs.Row(**{**dict.fromkeys(qdiscs.Row.__dataclass_fields__), **known})
-    tables = {**HOST, "qdiscs": [row]}
-    (one,) = joined(tables, tables).more["qdisc"]
-    assert one.root is root
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ from packed_sockets import Sites, read
 from tcp_bytes import socket, tcp_info
 
 from nettop.collect import sockets_tcp
-from nettop.collect._tcp_row import PackedRow
 from nettop.facts import flow_words, flows, joined
-from nettop.facts.kinds import attempt
 from nettop.facts.landing import COMPUTED, Landed
 from nettop.frame.fields import whole
 from nettop.frame.pairs import Calm, entries
@@ -112,20 +110,6 @@ def test_of_calm_sockets_those_that_move_most_are_shown() -> None:
     assert len(found.busiest) == flow_words.CALM + 1
     assert [entry.now.cookie for _, entry, _ in found.busiest[:3]] == [0, 499, 498]
     assert found.connections == 1000
-
-
-@pytest.mark.usefixtures("packed")
-def test_connections_that_are_opened_again_and_again_are_not_unpacked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In a first frame all of a host's 100,000 connections are fresh."""
-    answer = b"".join(socket(n, info=tcp_info(min_rtt=40)) for n in range(1000))
-    table = entries(read(answer), [], 0.0)
-    unpacked: list[int] = []
-    monkeypatch.setattr(PackedRow, "whole", lambda row: unpacked.append(row.cookie))
-    (one,) = attempt.openings(Frame(0.0, 0.0, {"sockets_tcp": table}), None)
-    assert (one.fresh, one.sockets, round((one.rtt or 0.0) * 1e6)) == (1000, 1000, 40)
-    assert unpacked == []
 
 
 @pytest.mark.usefixtures("packed")

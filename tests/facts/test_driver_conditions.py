@@ -63,24 +63,6 @@ def test_one_loss_that_link_and_driver_count_is_counted_once() -> None:
     assert (per_s.ring_drops, per_s.phy_discards, per_s.rx_errors) == (None, 40, 0)
 
 
-def test_errors_that_nobody_names_are_the_rest() -> None:
-    assert rates("newnic", {}, rx_errors=140).rx_errors == 140
-    assert rates("newnic", {}, rx_errors=140, rx_crc_errors=140).rx_errors == 0
-    assert rates("newnic", {"RxFcsErr": 100}, rx_errors=140).rx_errors == 40
-    assert rates("newnic", {}, tx_errors=3, tx_carrier_errors=3).tx_errors == 3
-
-
-def test_a_driver_without_such_names_counts_nothing_rather_than_zero() -> None:
-    per_s = rates("newnic", {"rx_packets": 5, "rx_queue_0_crc_errors": 7})
-    assert (per_s.pause_rx, per_s.phy_discards, per_s.tx_timeouts) == (None, None, None)
-
-
-def test_a_port_of_a_switch_chip_is_a_port() -> None:
-    port = link("lan1", 3, kind="dsa", parent="1-0", bus="mdio_bus", link="eth0")
-    facts = joined({"links": [link("eth0", 2, parent="e000.eth", bus="platform"), port]})
-    assert [nic.kind for nic in facts.nics] == ["nic", "nic"]
-
-
 def test_cards_below_one_bridge_share_its_link() -> None:
     def at(second: int) -> Tables:
         buses = {"p0": "0000:03:00.0", "p1": "0000:04:00.0", "p2": "0000:41:00.0"}

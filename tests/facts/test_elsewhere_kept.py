@@ -53,22 +53,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def test_sockets_that_were_not_read_again_are_not_joined_again(calls: list[int]) -> None:
-    first, second = frames(_host(0.0), _host(1.0))
-    joiner = Joiner()
-    joiner.build(first)
-    joiner.build(second)
-    assert calls == [40, 40]
-    for at in (3.0, 4.0, 5.0):
-        facts = joiner.build(_rested(second, at))
-    assert calls == [40, 40]
-    fresh = Joiner()
-    fresh.build(first)
-    assert [one for one in facts.flows if one.namespace] == [
-        one for one in fresh.build(second).flows if one.namespace
-    ]
-
-
 def test_a_new_name_or_owner_joins_them_again(calls: list[int]) -> None:
     first, second = frames(_host(0.0), _host(1.0))
     joiner = Joiner()

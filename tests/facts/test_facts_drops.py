@@ -1,7 +1,6 @@
 """Facts of dropped packets: which rule of the packet filter dropped, and what a reason replaces."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from nettop.collect import (
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.joined import Joiner
-from nettop.facts.kinds.drop import Drop, Failure, build
+from nettop.facts.kinds.drop import Drop, Failure
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry, Frame
 
@@ -159,15 +158,6 @@ def test_without_one_those_that_do_not_count_may_have() -> None:
     assert dropped(rule("7", 50, 50)).filters == ""
 
 
-def test_the_interface_where_most_are_dropped() -> None:
-    row = drop_reasons.Row("TTL", "f", "here", "2", "udp", "53", 40, WIDTH)
-    seen = [*drops("TTL", 9), *moving(None, replace(row, place="nft_do_chain", interface="3"))]
-    links = [SimpleNamespace(index=number, interface=name) for number, name in ((2, "a"), (3, "b"))]
-    frame = Frame(9.0, 9.0, {"drop_reasons": seen, "links": entries(links, (), 1.0)}, {}, {})
-    assert [one.nic for one in build(frame, joined())] == ["b"]
-    assert dropped().nic is None
-
-
 def test_frames_that_the_other_end_of_a_veth_does_not_take_are_counted_anywhere() -> None:
     row = drop_reasons.Row("NOT_SPECIFIED", "__dev_forward_skb2", "elsewhere", "", "", "", 40, 2.0)
     facts = joined(drop_reasons=[*moving(None, row), *drops("TTL")])
@@ -195,23 +185,6 @@ def test_a_counter_yields_to_the_reason_that_is_seen_here() -> None:
     assert failed().reason == ""
 
 
-def test_the_host_knows_whether_reasons_are_told() -> None:
-    assert joined(drop_reasons=drops("QDISC_DROP")).host.drops_told
-    assert joined(drop_reasons=[]).host.drops_told
-    assert not joined().host.drops_told
-
-
-@pytest.mark.parametrize(("carrier", "means"), [
-    (False, "eth0 has no carrier"), (True, "did not"), (None, "eth0 is down, and drops"),
-])  # fmt: skip
-def test_without_a_carrier_no_queue_is_full(carrier: bool | None, means: str) -> None:
-    row = link("eth0", 2, carrier=carrier, up=carrier is not None)
-    facts = joined(drop_reasons=drops("QDISC_DROP"), links=[Entry(row)])
-    (found,) = facts.more["drop"]
-    assert means in found.means
-    assert (found.kind == "loss") is (carrier is not False)
-
-
 @pytest.mark.parametrize(("to", "means"), [
     ("239.1.2.3", drop_reasons.words("NOT_SPECIFIED", "ip_rcv_finish_core", "multicast").means),
     ("10.0.0.2", "IP refuses an option of the packets, most likely a source route"),
@@ -224,13 +197,6 @@ def test_a_place_of_several_causes_has_the_words_of_where_its_packets_go(
                            WIDTH, "10.0.0.1" if to else "", 4000, to, 53)  # fmt: skip
     (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
     assert found.means == means
-
-
-def test_a_packet_without_ports_has_addresses_alone() -> None:
-    row = drop_reasons.Row("NDISC_BAD_CODE", "ndisc_rcv", "here", "2", "icmp6", "", 40, WIDTH,
-                           "fe80::61", 0, "ff02::1", 0)  # fmt: skip
-    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
-    assert found.of == "fe80::61 to ff02::1"
 
 
 TAKES = "No socket takes the packet"

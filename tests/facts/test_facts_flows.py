@@ -21,42 +21,6 @@ from nettop.facts.toeplitz import Packet, key_bytes, queue_of
 from nettop.facts.wiring import Routes
 
 
-def test_a_flow_knows_its_way() -> None:
-    facts = joined(*moving())
-    (flow,) = facts.flows
-    assert flow.id == "tcp:10.0.0.1:5001-10.0.0.2:40001"
-    assert (flow.nic, flow.pid, flow.process) == ("eth0", 7, "iperf3")
-    assert (flow.direction, flow.bulk, flow.tx_per_s) == ("send", True, 1e8)
-    assert (flow.rtt, flow.min_rtt, flow.delivery_rate) == (4e-4, 2e-4, 1e9)
-    assert flow.retransmit_ratio == pytest.approx(0.001)
-    assert (flow.rwnd_limited, flow.sndbuf_limited, flow.busy) == (0.5, 0.05, 1.0)
-    assert flow.bdp == pytest.approx(10e9 * 2e-4 / 8)  # its share of the link, without queueing
-    assert flow.window_cap == pytest.approx(4194304 / 2 * 8 / 4e-4)
-    number = queue_of(
-        key_bytes(KEY), table_of(2).table, "toeplitz", "sdfn",
-        Packet("10.0.0.2", "10.0.0.1", 40001, 5001),
-    )  # fmt: skip
-    assert flow.queue == f"rx-{number}"
-    assert flow.queue_why == "computed from RSS"
-    assert flow.irq_cpu == 2 + (number or 0)
-    assert (flow.app_cpu, flow.distance, flow.far) == (0, "other node", True)
-    assert flow.limit == "peer"
-    assert "50%" in (flow.limit_why or "")
-
-
-@folded(
-    ("values", "wants"),
-    [({}, False), ({"notsent": 200}, True), ({"backoff": 3}, True), ({"probes": 1}, True),
-     ({"lost": 1}, True), ({"busy_time": 600_000}, True), ({"busy_time": 400_000}, False)],
-)  # fmt: skip
-def test_a_flow_wants_to_move_when_data_waits_however_slow_it_is(
-    values: dict[str, int], wants: bool
-) -> None:
-    plain = {"bytes_acked": 1000, "bytes_received": 0, "total_retrans": 0, "busy_time": 0}
-    (flow,) = joined(*moving(**{**plain, **values})).flows
-    assert (flow.bulk, flow.wants) == (False, wants)
-
-
 def test_what_a_flow_lost_since_it_began_is_known() -> None:
     (flow,) = joined(*moving(total_retrans=50, data_segs_out=4000, dsack_dups=10)).flows
     assert (flow.resent, flow.loss_total) == (50, 0.01)
@@ -92,26 +56,6 @@ def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() ->
     assert path._process(silent, "tx").rate == 0.0
     assert path._process(replace(silent, udp=1), "tx").rate is None
     assert path._process(replace(process, udp=1), "tx").rate == 8e8
-
-
-def test_its_process_and_the_sums() -> None:
-    facts = joined(*moving())
-    (process,) = facts.processes
-    assert (process.pid, process.name, process.cpu, process.node) == (7, "iperf3", 0, 0)
-    assert process.user == pytest.approx(60)
-    assert (process.tx_per_s, process.tcp) == (1e8, 1)
-    assert (process.nic, process.nic_node, process.far, process.networked) == (
-        "eth0",
-        1,
-        True,
-        True,
-    )
-    assert process.irq_cpu == facts.flows[0].irq_cpu
-    host = facts.host
-    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 2e-4)
-    assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, 0.0)
-    assert facts.nics[1].flows == 1
-    assert facts.cores[0].processes == ("iperf3[7]",)
 
 
 @folded(
@@ -197,28 +141,6 @@ def test_routes() -> None:
     assert found.interface("fe80::5", "fe80::1") == "eth8"
     assert found.interface("fe80::5%eth3") == "eth3"
     assert found.interface("*", "") is None
-
-
-def test_a_route_is_looked_up_by_length_and_not_among_all() -> None:
-    many = [routes.Row(f"20.{n >> 8}.{n & 255}.0/24", f"eth{n % 7}", 0, 254) for n in range(9999)]
-    found = Routes.of([*many, routes.Row("0.0.0.0/0", "wan", 0, 254)], [])
-    assert len(found.prefixes[4]) == 2
-    assert found.interface("20.5.9.77") == f"eth{(5 << 8 | 9) % 7}"
-    assert found.interface("21.0.0.1") == "wan"
-
-
-def test_no_window_is_larger_than_the_largest_scale_expresses() -> None:
-    row = socket(rcv_ssthresh=2**40, wscale=True, rcv_wscale=2**63)
-    assert joined({**HOST, "sockets_tcp": [row]}).flows[0].offers == 65_535 << 14
-
-
-def test_listening_sockets_are_no_flows() -> None:
-    facts = joined({**HOST, "sockets_tcp": [socket(state="listen"), socket(2)]})
-    assert len(facts.flows) == 1
-    assert facts.host.tcp_flows == 1
-    assert facts.nics[1].flows == 1
-    assert joined({**HOST, "sockets_tcp": []}).nics[1].flows == 0
-    assert joined(HOST).nics[1].flows is None
 
 
 def test_udp_sockets_that_lose() -> None:

@@ -4,16 +4,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from flow_tables import HOST, Tables, frames, link, moving, socket, task
+from flow_tables import HOST, Tables, frames, link, socket, task
 
 from nettop.advice.language.moment import Past
-from nettop.collect import link_stats, nicqueues, queues, socket_owners
+from nettop.collect import link_stats, socket_owners
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.nic import Counters, Nic
-from nettop.facts.limits import looks, window
-from nettop.facts.limits.looks import Look
-from nettop.facts.limits.stages import _budget
-from nettop.frame.fields import altered
+from nettop.facts.limits import window
 
 IDLE: dict[str, Any] = {
     "rtt": 400, "mss": 1448, "cwnd": 10, "bytes_acked": 5, "bytes_received": 5, "segs_out": 2,
@@ -34,21 +31,6 @@ def idle(count: int) -> Tables:
     }
 
 
-def test_a_flow_of_a_socket_that_rests_is_not_built_again() -> None:
-    joiner, moment = Joiner(), idle(20)
-    past = [joiner.build(frame) for frame in frames(*[moment] * 4)]
-    before, now = past[-2].flows, past[-1].flows
-    assert [flow.limit for flow in now] == ["none"] * 20
-    assert all(one is other for one, other in zip(before, now, strict=True))
-
-
-def test_a_flow_is_built_again_when_its_process_is_on_another_core() -> None:
-    joiner, moment = Joiner(), idle(1)
-    moved = {**moment, "processes": [task(7, "server", 3, 0.1)]}
-    *_, (before,), (now,) = (joiner.build(one).flows for one in frames(*[moment] * 3, moved))
-    assert (before.app_cpu, now.app_cpu) == (0, 3)
-
-
 def test_flows_of_closed_sockets_are_forgotten() -> None:
     joiner = Joiner()
     moments = [idle(600), idle(600), idle(3), idle(3)]
@@ -64,59 +46,6 @@ def test_a_socket_that_rests_for_ten_seconds_is_not_followed() -> None:
         joiner.build(frame)
     assert joiner.ladder.window.tcp.series == {}
     assert joiner.ladder.window.tcp.last_wanted == {}
-
-
-def test_an_idle_socket_is_looked_at_once_until_it_is_read_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    calls: list[Look] = []
-    ours = looks.wanting
-
-    def counted(look: Look) -> list[Look]:
-        calls.append(look)
-        return ours(look)
-
-    monkeypatch.setattr(looks, "wanting", counted)
-    joiner = Joiner()
-    first, second = frames(idle(9), idle(9))
-    for at in range(5):
-        joiner.build(replace(first, at=float(at)))
-    assert len(calls) == 9
-    joiner.build(replace(second, at=5.0))
-    assert len(calls) == 18
-
-
-def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
-    joiner = Joiner()
-    for frame in frames(*[moving()[0], moving()[1]]):
-        facts = joiner.build(frame)
-    for at in range(2, 20):
-        facts = joiner.build(replace(frame, at=float(at)))
-    assert facts.flows[0].limit == "peer"
-
-
-def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[object] = []
-    ours = _budget._threads
-
-    def counted(past: window.Window) -> object:
-        calls.append(past)
-        return ours(past)
-
-    monkeypatch.setattr(_budget, "_threads", counted)
-    joiner = Joiner()
-    for frame in frames(*[idle(2)] * 5):
-        joiner.build(frame)
-    assert len(calls) <= 5
-
-
-def test_the_window_computes_a_mean_once_a_frame() -> None:
-    past = window.Window()
-    values = iter((1.0, 2.0))
-    assert [past.once("a", lambda: next(values)) for _ in range(3)] == [1.0] * 3
-    (frame,) = frames(HOST)
-    past.add(frame, ())
-    assert past.once("a", lambda: next(values)) == 2.0
 
 
 def test_the_worst_of_a_value_that_does_not_change_is_kept_once() -> None:
@@ -184,28 +113,6 @@ def test_of_many_interfaces_virtual_ones_that_rest_are_not_judged() -> None:
     assert judged(300) == {"veth0"}
 
 
-def test_a_queue_whose_figures_stay_is_not_built_again() -> None:
-    joiner = Joiner()
-    before, now = (joiner.build(frame) for frame in frames(HOST, HOST, HOST)[1:])
-    assert now.queues
-    assert all(one is other for one, other in zip(before.queues, now.queues, strict=True))
-
-
-def test_a_queue_that_no_cpu_serves_is_not_built_again_when_its_interface_moves_data() -> None:
-    joiner, own = Joiner(), [queues.Row("veth0", "rx-0", rps_cpus=())]
-    moments = []
-    for second in range(4):
-        moment = {**crowd(2, 1_000_000 * second), "queues": own}
-        first, *others = moment["link_stats"]
-        moment["link_stats"] = [altered(first, rx_packets=1000 * second**2), *others]
-        moments.append(moment)
-    past = [joiner.build(frame) for frame in frames(*moments)]
-    before, now = (next(one for one in facts.queues if one.nic == "veth0") for facts in past[-2:])
-    assert before is now
-    nics = [next(nic for nic in facts.nics if nic.name == "veth0") for facts in past[-2:]]
-    assert nics[0].total.rx_bytes != nics[1].total.rx_bytes
-
-
 @pytest.mark.parametrize("octets", [0, 1_000_000])
 def test_a_bond_that_loses_a_port_counts_it_whether_it_moves_data_or_not(octets: int) -> None:
     joiner, found = Joiner(), []
@@ -223,19 +130,6 @@ def test_a_bond_that_loses_a_port_counts_it_whether_it_moves_data_or_not(octets:
         (bond,) = (nic for nic in joiner.build(frame).nics if nic.name == "veth0")
         found.append(bond.ports_down)
     assert found == [0, 0, 0, 1]
-
-
-def test_a_queue_that_is_counted_from_now_on_is_built_again() -> None:
-    joiner, own = Joiner(), [queues.Row("veth0", "rx-0", rps_cpus=())]
-    moments: list[dict[str, Any]] = [{**crowd(2, 1), "queues": own} for _ in range(5)]
-    for second, moment in enumerate(moments[2:4]):
-        moment["nicqueues"] = [nicqueues.Row("veth0", "rx-0", 100 * second, 0, 0)]
-    moments[4]["nicqueues"] = []
-    found = [
-        next(one.packets_per_s for one in joiner.build(frame).queues if one.nic == "veth0")
-        for frame in frames(*moments)
-    ]
-    assert found == [None, None, None, 100.0, None]
 
 
 def test_an_interface_that_loses_or_has_a_queue_does_not_rest() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, socket
-from nic_tables import FOUR, link, stats
+from nic_tables import link, stats
 
 from nettop.collect import (
     addresses,
@@ -17,43 +17,17 @@ from nettop.collect import (
     linkmodes,
     links,
     neighbours,
-    netclass,
     nftables,
     pci,
     qdiscs,
     socket_memory,
     sysctls,
     threads,
-    throttling,
     time_wait,
-    xfrm,
 )
 from nettop.facts.kinds import quota
 from nettop.facts.kinds.flow import Flow
 from nettop.frame.rates import Entry, Frame
-
-
-def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
-    def at(step: int) -> Tables:
-        return {
-            **HOST,
-            "throttling": [
-                throttling.Row("/app.slice", 2.0, 10 * step, 4 * step),
-                throttling.Row("cpu,cpuacct:/idle", 1.0, 7, 7),
-                throttling.Row("/ap", 1.0, None, None),
-            ],
-            "threads": [
-                threads.Row(70, 70, 5, "nginx", "R", cgroup="/app.slice/web.service"),
-                threads.Row(70, 71, 5, "worker", "R", cgroup="/app.slice/web.service"),
-                threads.Row(80, 80, 5, "sshd", "S", cgroup="/"),
-            ],
-        }
-
-    app, idle, other = joined(at(0), at(1)).more["quota"]
-    assert (app.cgroup, app.cores, app.processes) == ("/app.slice", 2.0, ("nginx[70]",))
-    assert app.throttled == pytest.approx(0.4)
-    assert (idle.cgroup, idle.throttled, idle.processes) == ("/idle", None, ())
-    assert (other.throttled, other.processes) == (None, ())
 
 
 def test_a_memory_cgroup_has_the_processes_of_that_controller() -> None:
@@ -124,20 +98,6 @@ def test_a_memory_cgroup_is_squeezed_where_the_kernel_made_a_send_buffer_small()
     assert not squeezed(sender(), "not readable")
 
 
-def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
-    def at(step: int) -> Tables:
-        rows = [
-            threads.Row(70, 71, 5, "worker", "R", ran=0.5 * step, waited=0.25 * step, cpu=3),
-            threads.Row(70, 72, 5, "old", "S"),
-        ]
-        return {**HOST, "threads": rows}
-
-    first, second = joined(at(0), at(1)).more["thread"]
-    assert (first.pid, first.tid, first.name, first.cpu) == (70, 71, "worker", 3)
-    assert (first.ran, first.waited) == pytest.approx((50, 25))
-    assert (second.ran, second.waited) == (None, None)
-
-
 def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None:
     def at(step: int) -> Tables:
         row = qdiscs.Row
@@ -205,15 +165,6 @@ def test_a_drop_of_the_firewall_is_compared_with_the_busiest_interface(
     assert (one.id, one.hook, one.limited) == ("inet/t/in/7", hook, True)
     assert one.drops == pytest.approx(drops)
     assert one.share == pytest.approx(share)
-
-
-def test_a_reason_of_ipsec_is_a_fact_while_its_counter_moves() -> None:
-    def at(step: int) -> Tables:
-        rows = [xfrm.Row("XfrmInNoStates", 9), xfrm.Row("XfrmInStateSeqError", 100 + 40 * step)]
-        return {**HOST, "xfrm": rows}
-
-    (one,) = joined(at(0), at(1)).more["xfrm"]
-    assert (one.reason, one.drops) == ("XfrmInStateSeqError", pytest.approx(40))
 
 
 def test_a_neighbour_table_has_the_limit_of_its_family() -> None:
@@ -355,25 +306,3 @@ def test_isolated_cpus_with_interrupts_of_cards() -> None:
     assert (one.interrupted, one.nics) == ((2,), ("eth0",))
     none = {**HOST, "isolation": [isolation.Row()]}
     assert joined(none, none).more["isolation"] == ()
-
-
-@pytest.mark.parametrize(
-    ("second", "drops", "nodes"),
-    [(1, (0, 3), (1,)), (1, (3, 3), (0, 1)), (1, (0, 0), ()), (None, (3, 3), ())],
-)
-def test_the_nodes_of_the_cards_that_drop(
-    second: int | None, drops: tuple[int, int], nodes: tuple[int, ...]
-) -> None:
-    """None of them, if the node of one card that drops is not known."""
-    names = ("eth0", "eth1")
-    still: Tables = {
-        "topology": FOUR,
-        "links": [link("eth0", parent="p"), link("eth1", 3, parent="q")],
-        "netclass": [netclass.Row("eth0", device="p", node=0),
-                     netclass.Row("eth1", device="q", node=second)],
-    }  # fmt: skip
-    counts = [stats(one, rx_missed_errors=count) for one, count in zip(names, drops, strict=True)]
-    facts = joined(
-        {**still, "link_stats": [stats(one) for one in names]}, {**still, "link_stats": counts}
-    )
-    assert facts.host.ring_drop_nodes == nodes

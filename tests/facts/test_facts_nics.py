@@ -6,16 +6,11 @@ from nic_tables import FOUR, Tables, frames, joined, link, served, stats
 from nettop.collect import (
     addresses,
     channels,
-    coalesce,
     drvinfo,
     eee,
     features,
-    iommu,
-    kernel,
-    linkmodes,
     netclass,
     nicqueues,
-    ntuple,
     pause,
     pci,
     qdiscs,
@@ -88,62 +83,6 @@ def test_without_rtnetlink_sysfs_tells() -> None:
     assert nic_of(facts, "br0").lower == ("eth0",)
 
 
-def test_sysfs_of_another_namespace_or_of_a_while_ago_adds_no_interface() -> None:
-    facts = joined(
-        {
-            "links": [link("lo", 1, loopback=True)],
-            "netclass": [netclass.Row("lo", type=772), netclass.Row("eth0", 2, 1, driver="e1000e")],
-        }
-    )
-    assert [nic.name for nic in facts.nics] == ["lo"]
-
-
-def test_rates_loads_and_losses() -> None:
-    still: Tables = {
-        "links": [link("eth0", parent="0000:03:00.0", mtu=1500)],
-        "netclass": [netclass.Row("eth0", device="0000:03:00.0", speed=1e9)],
-    }
-    full = 81_274
-    facts = joined(
-        {**still, "link_stats": [stats("eth0")]},
-        {
-            **still,
-            "link_stats": [
-                stats(
-                    "eth0", rx_packets=full, rx_bytes=full * 1514, tx_packets=1000, tx_bytes=66_000,
-                    rx_missed_errors=1204, rx_fifo_errors=1204, rx_crc_errors=3, rx_length_errors=2,
-                    rx_otherhost_dropped=40,
-                )
-            ],
-        },
-    )  # fmt: skip
-    nic = nic_of(facts, "eth0")
-    assert nic.per_s.ring_drops == 1204  # one loss in two counters is one loss
-    assert (nic.per_s.phy_errors, nic.per_s.length_errors) == (3, 2)
-    assert nic.per_s.rx_foreign == 40
-    assert nic.rx_load == pytest.approx(1.0, abs=1e-4)
-    assert nic.mean_rx_bytes == 1514
-    assert nic.mean_tx_bytes == 66
-    assert nic.total.rx_packets == full
-
-
-def test_a_nominal_speed_is_no_speed() -> None:
-    tables: Tables = {
-        "links": [link("veth1", 1, kind="veth"), link("bond0", 2, kind="bond")],
-        "linkmodes": [linkmodes.Row("veth1", 10e9, "full"), linkmodes.Row("bond0", 2e9, "full")],
-        "link_stats": [stats("veth1"), stats("bond0")],
-    }
-    assert [(nic.speed, nic.rx_load) for nic in joined(tables, tables).nics] == [
-        (None, None),
-        (2e9, 0),
-    ]
-
-
-def test_software_interfaces_have_no_ring() -> None:
-    facts = joined({"links": [link("br0", kind="bridge")], "link_stats": [stats("br0")]})
-    assert nic_of(facts, "br0").total.ring_drops is None
-
-
 def test_settings_and_limits() -> None:
     facts = joined(
         {
@@ -185,26 +124,6 @@ def test_settings_and_limits() -> None:
     assert (nic.promisc_set, nic.promisc_users, nic.macvlans) == (False, 1, 0)
     assert nic.addresses == ("10.0.0.1",)
     assert [f.name for f in nic.features if f.on] == ["rx-gro"]
-
-
-def test_one_node_is_no_node() -> None:
-    tables: Tables = {
-        "topology": FOUR[:2],
-        "links": [link("eth0", parent="p")],
-        "netclass": [netclass.Row("eth0", device="p", node=0)],
-    }
-    assert joined(tables).nics[0].node is None
-
-
-def test_steering_rules_mark_their_queue() -> None:
-    tables: Tables = {
-        "links": [link("eth0", parent="p")],
-        "queues": [queues.Row("eth0", "rx-0", ()), queues.Row("eth0", "rx-3", ())],
-        "ntuple": [ntuple.Row("eth0", 0, "tcp4", destination_port=5001, queue=3)],
-    }
-    facts = joined(tables)
-    assert [q.rule_steered for q in facts.queues] == [False, True]
-    assert facts.nics[0].ntuple_rules == 1
 
 
 def test_the_ssh_session_marks_its_interface_and_port() -> None:
@@ -283,32 +202,6 @@ def test_the_link_statistic_of_a_full_ring_is_the_drivers_or_none(
     assert (nic.per_s.ring_drops, nic.total.ring_drops) == (lost, lost)
     assert nic.link_only
     assert nic.per_s.rx_dropped == 900
-
-
-def test_the_iommu_of_each_interface_and_pass_through_of_any_machine() -> None:
-    tables: Tables = {
-        "links": [link("eth0", parent="0000:03:00.0", bus="pci"), link("eth1", 3)],
-        "iommu": [iommu.Row("eth0", 7, "DMA-FQ")],
-        "kernel": [kernel.Row("6.1.0", "arm", "quiet iommu.passthrough=1")],
-    }
-    facts = joined(tables)
-    assert (nic_of(facts, "eth0").iommu, nic_of(facts, "eth1").iommu) == ("DMA-FQ", None)
-    assert facts.host.iommu_pt is True
-
-
-@pytest.mark.parametrize(
-    ("special", "delay", "dynamic"), [((1, 3), 3, True), ((1, 3), 0, False), (None, 3, None)]
-)
-def test_a_special_delay_is_dynamic_moderation(
-    special: tuple[int, ...] | None, delay: int, dynamic: bool | None
-) -> None:
-    tables: Tables = {
-        "links": [link("eth0", parent="0000:03:00.0", bus="pci")],
-        "drvinfo": [drvinfo.Row("eth0", "igb", dynamic_usecs=special)],
-        "coalesce": [coalesce.Row("eth0", rx_usecs=delay)],
-    }
-    nic = nic_of(joined(tables), "eth0")
-    assert (nic.dynamic_moderation, nic.coalesce.rx_usecs) == (dynamic, delay)
 
 
 def test_what_the_queues_lost_at_their_rings_is_known() -> None:

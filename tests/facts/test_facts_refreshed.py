@@ -1,6 +1,5 @@
 """A card that refreshes its counters every few seconds has the rate of whole periods."""
 
-import pytest
 from nic_tables import Tables, frames, line, link, stats
 
 from nettop.collect import netclass, softnet
@@ -52,13 +51,6 @@ def test_a_period_that_no_frame_meets_exactly_is_averaged() -> None:
 def test_an_interface_that_rests_has_a_rate_of_zero() -> None:
     busy = [moment(PER_S * s, PER_S * s) for s in range(4)]
     assert rates(*busy, busy[-1], busy[-1]) == [None, *[PER_S] * 3, 0, 0]
-
-
-@pytest.mark.parametrize("others", [0, 1])
-def test_what_passes_other_interfaces_or_namespaces_is_no_sign_of_a_late_card(others: int) -> None:
-    """Packets of another namespace are counted by no interface of this one."""
-    busy = [moment(PER_S * s, 0, PER_S * s * others, interrupts=False) for s in range(4)]
-    assert rates(*busy) == [None, 0, 0, 0]
 
 
 def test_a_late_card_without_known_interrupts_is_known_by_its_first_jump() -> None:

@@ -3,11 +3,9 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-from nic_tables import FOUR, Tables, joined, link, stats
+from nic_tables import FOUR, Tables, joined, link
 
-from nettop.collect import features, linkmodes, netclass
-from nettop.facts.kinds.nic import Feature
+from nettop.collect import netclass
 from nettop.facts.wiring import far_ends, far_mtu
 
 
@@ -94,33 +92,4 @@ def test_two_that_may_be_it_are_not_known_unless_alike() -> None:
 # Features of many interfaces, as facts: those that are alike are one object.
 
 
-def test_a_feature_that_interfaces_have_alike_is_one_object() -> None:
-    """A thousand veth interfaces have sixty features each."""
-    names = ("veth1", "veth2")
-    facts = joined(
-        {
-            "links": [link(name, kind="veth") for name in names],
-            "features": [features.Row(name, "rx-gro", True, True, False) for name in names],
-        }
-    )
-    first, second = (nic.features for nic in facts.nics)
-    assert first == (Feature("rx-gro", on=True, wanted=True, fixed=False),)
-    assert first[0] is second[0]
-
-
 # Which links can have full duplex.
-
-
-@pytest.mark.parametrize(
-    ("supported", "full"),
-    [
-        (("10baseT1S_P2MP/Half", "TP"), False),
-        (("10baseT1S/Half", "10baseT1S/Full"), True),
-        (("TP", "Autoneg"), None),  # connectors and abilities are no modes
-        ((), None),
-    ],
-)
-def test_a_shared_cable_has_no_full_duplex(supported: tuple[str, ...], full: bool | None) -> None:
-    row = linkmodes.Row("eth0", 10e6, "half", supported=supported)
-    facts = joined({"links": [link("eth0")], "linkmodes": [row], "link_stats": [stats("eth0")]})
-    assert facts.nics[0].full_duplex is full

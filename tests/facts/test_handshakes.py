@@ -72,18 +72,6 @@ def test_memory_without_unread_bytes_waits_behind_a_gap() -> None:
     assert flow(rmem_alloc=2304, rcv_ooopack=0).behind_gap == 0  # completions of MSG_ZEROCOPY
 
 
-def test_the_window_that_this_end_offers_is_bound_by_its_scale() -> None:
-    assert flow(rcv_ssthresh=900_000, wscale=True, rcv_wscale=0).offers == 65535
-    assert flow(rcv_ssthresh=900_000, wscale=True, rcv_wscale=7).offers == 900_000
-    assert flow(rcv_ssthresh=90_000, wscale=False, rcv_wscale=None).offers == 90_000
-    assert flow(rcv_ssthresh=None, wscale=True, rcv_wscale=0).offers is None
-
-
-def test_segments_without_data_are_acknowledgements() -> None:
-    one = flow()
-    assert (one.data_in, one.data_out, one.acks_out) == (44, 22, 28)
-
-
 # Connections that a program does not close, or has not got, at the socket of their port.
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from flow_tables import HOST, frames, lines, socket, table_of
+from flow_tables import HOST, frames, socket
 
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds import kinds
-from nettop.facts.landing import COMPUTED, Landing
+from nettop.facts.landing import Landing
 from nettop.frame.rates import Entry, Frame
 
 FLOWS = 40
@@ -22,21 +22,6 @@ def landing(*moments: list[Any], **tables: Any) -> tuple[Joiner, Landing]:
     return joiner, value
 
 
-def test_flows_between_the_same_addresses_share_it() -> None:
-    _, found = landing([socket(n, remote=f"10.0.0.{2 + n % 2}") for n in range(FLOWS)])
-    assert len(found.known) == FLOWS
-    assert {site.nic for site in found.known.values()} == {"eth0"}
-    assert len({id(site) for site in found.known.values()}) == 2
-
-
-def test_a_queue_that_depends_on_the_port_is_not_shared() -> None:
-    rows = [socket(n) for n in range(FLOWS)]
-    _, found = landing(rows, rss=[table_of(2)], interrupts=lines(0, 0))
-    assert {site.why for site in found.known.values()} == {COMPUTED}
-    assert {site.queue for site in found.known.values()} == {"rx-0", "rx-1"}
-    assert not found.shared
-
-
 def test_a_socket_bound_to_an_interface_lands_there() -> None:
     _, found = landing(
         [socket(1), socket(2, interface="lo"), socket(3, remote="192.0.2.9", local="192.0.2.1")]
@@ -49,14 +34,6 @@ def test_addresses_of_ended_flows_are_forgotten() -> None:
     later = [[socket(n) for n in (100, 100 + turn)] for turn in range(3)]
     _, found = landing(first, *later)
     assert len(found.shared) <= 2 * len(found.known)
-
-
-def test_two_flows_between_the_same_addresses_have_an_id_each() -> None:
-    joiner = Joiner()
-    (frame,) = frames({**HOST, "sockets_tcp": [socket(1), socket(2)]})
-    assert sorted(flow.id for flow in joiner.build(frame).flows) == [
-        "tcp:10.0.0.1:5001-10.0.0.2:40001", "tcp:10.0.0.1:5001-10.0.0.2:40002",
-    ]  # fmt: skip
 
 
 # Sockets that were not read again are not looked at again for connection attempts. Counts.

@@ -8,9 +8,7 @@ from folded import folded
 from nic_tables import Tables, joined, link, stats
 
 from nettop.collect import classes, netclass, nicstats, qdiscs
-from nettop.facts.counters import passed_by
 from nettop.facts.kinds.hairpin import Hairpin, build
-from nettop.facts.kinds.nic import Counters
 from nettop.frame.rates import Frame
 
 
@@ -24,16 +22,6 @@ def test_the_load_of_a_link_has_what_passes_the_kernel_by() -> None:
         }
 
     assert joined(tables(0), tables(1)).nics[0].rx_load == pytest.approx(0.4)
-
-
-@folded(
-    "port, own, passes",
-    [(1e9, 1e8, True), (1e9, 6e8, False), (1e6, 0, False), (None, 1, False), (1e9, None, False)],
-)
-def test_what_passes_the_kernel_by(port: float | None, own: float | None, passes: bool) -> None:
-    """Twice of what the kernel counts, in either direction, and more than frames of the port."""
-    assert passed_by(Counters(port_rx_bytes=port, rx_bytes=own)) is passes
-    assert passed_by(Counters(port_tx_bytes=port, tx_bytes=own)) is passes
 
 
 @folded("leaf, filtered", [(0, 28.0), (30, 0.0), (20, 8.0)])

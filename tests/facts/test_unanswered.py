@@ -14,7 +14,6 @@ from nettop.collect import (
     ipvs,
     nft_rules,
     nftables,
-    rivals,
     routes,
     routing_rules,
     snmp,
@@ -44,10 +43,6 @@ def test_an_attempt_counts_the_sockets_whose_syn_was_sent_again() -> None:
     ).more["attempt"]
     assert (one.id, one.sockets, one.retries, one.open) == ("192.0.2.7:443", 2, 4, 1)
     assert one.processes == ("curl[70]",)
-
-
-def test_a_first_syn_is_no_attempt_without_an_answer() -> None:
-    assert still(sockets_tcp=[waiting(1, 0)]).more["attempt"] == ()
 
 
 def test_what_sends_to_an_absent_neighbour_is_named() -> None:
@@ -176,11 +171,6 @@ def test_a_disabled_port_is_named_beside_one_that_forwards() -> None:
     assert one.held == ("eth1",)
 
 
-def test_a_bridge_with_ports_of_one_size_is_not_listed() -> None:
-    rows = [port("v1", 1500), port("v2", 1500), port("x", 9000, "br1")]
-    assert still(links=rows).more["bridge"] == ()
-
-
 def test_a_port_with_an_address_of_its_own() -> None:
     links = [link("br0", kind="bridge"), port("eth0", 1500), port("v1", 1500)]
     own = [addresses.Row("eth0", "192.0.2.4", 24, 4, "global"),
@@ -247,10 +237,6 @@ def test_packets_vanish_that_no_counter_explains() -> None:
     assert vanished(ip_in=100, ip_delivers=40, ip6_multicast=60) == 0
 
 
-def test_fragments_are_delivered_once() -> None:
-    assert vanished(ip_in=100, ip_delivers=25, reasm_needed=100, reasm_done=25) == 0
-
-
 def test_what_a_rule_counts_has_not_vanished_unless_it_is_behind_ip() -> None:
     assert vanished(10, ip_in=100, ip_delivers=90) == 0
     assert vanished(10, "output", ip_in=100, ip_delivers=90) == 10
@@ -267,12 +253,6 @@ def test_what_the_load_balancer_took_has_not_vanished() -> None:
 def test_without_a_counter_nothing_is_said_of_packets_that_vanish() -> None:
     rows = (replace(counted(ip_in=count), reasm_done=None) for count in (0, 9))
     assert joined(*({**HOST, "snmp": [row]} for row in rows)).host.ip_vanished is None
-
-
-def test_the_host_has_its_addresses_that_another_host_has() -> None:
-    rows = [addresses.Row("eth0", "fd94::5", 64, 6, "global", tentative=True, duplicate=True),
-            addresses.Row("eth0", "fd94::6", 64, 6, "global", tentative=True)]  # fmt: skip
-    assert still(addresses=rows).host.duplicates == ("fd94::5@eth0",)
 
 
 def shaped(*rows: tuple[str, str, float, int]) -> list[tuple[str, float | None, int | None]]:
@@ -295,22 +275,9 @@ def test_an_inner_class_limits_leaves_that_have_more_room() -> None:
     assert ("eth0/htb-class-1:1", 1.0, 10000) in shaped(*rows)
 
 
-@pytest.mark.parametrize(("kind", "received"), [("ifb", True), ("veth", False)])
-def test_a_shaper_on_an_ifb_holds_back_what_is_received(kind: str, *, received: bool) -> None:
-    shaper = classes.Row("ifb0", "1:1", "root", True, 8e6, 8e6, 0, 0, 0, 0)
-    (one,) = still(links=[link("ifb0", kind=kind)], classes=[shaper]).more["qdisc"]
-    assert one.received is received
-
-
 def test_an_inner_class_is_not_named_beside_the_leaf_that_limits() -> None:
     rows = ("1:1", "root", 8e6, 10**6), ("1:20", "1:1", 8e6, 10**6)
     assert [one for one, _, _ in shaped(*rows)] == ["eth0/htb-class-1:20"]
-
-
-def test_a_neighbour_with_two_hardware_addresses_is_named_with_both() -> None:
-    row = rivals.Row("eth0", "10.0.0.7", "02:00:00:00:00:01 02:00:00:00:00:02")
-    (one,) = still(rivals=[row]).more["rival"]
-    assert (one.id, one.hardware) == ("10.0.0.7@eth0", row.hardware)
 
 
 def test_what_is_to_be_forwarded_and_reaches_no_interface_was_dropped() -> None:

@@ -120,11 +120,6 @@ def test_the_accept_queue_is_at_this_end(known: Any, waits: bool) -> None:
     assert ("waits in the accept queue" in str(found)) is waits
 
 
-def test_a_few_bytes_that_lie_unread_while_none_come_wait_for_the_program() -> None:
-    held = {one.stage: one.held for one in limit(inode=5, recv_q=18).ladder}
-    assert (held["application"], held["peer"]) == (1.0, 0.0)
-
-
 @pytest.mark.parametrize(("local", "name"), [
     ("10.0.0.1", "web[7]"), ("0.0.0.0", "web[7]"), ("127.0.0.1", "the program that listens"),
 ])  # fmt: skip

@@ -47,13 +47,6 @@ def test_the_largest_byte_queue_limit_is_named() -> None:
     assert found.stage.name == "transmit ring of eth0, tx-3, BQL limit_max"
 
 
-@pytest.mark.parametrize(("inflight", "backlog"), [(66_500, 0), (20_000, 90_000)])
-def test_a_byte_queue_limit_does_not_limit_alone(inflight: int, backlog: int) -> None:
-    found = flow(limits(lambda s: device(s, inflight, backlog)))
-    assert found.stage.stage != "tx-ring"
-    assert step(found, "tx-ring").held == 0.0
-
-
 def standing(second: float, kind: str, backlog: int = 90_000, rate: float | None = None) -> Tables:
     """Packets before a device without byte queue limits."""
     queue = qdiscs.Row("eth0", "root", "1:", kind, True, backlog, 60, 0, rate=rate)

@@ -60,18 +60,6 @@ def test_a_flow_of_a_pod_has_its_namespace_process_and_thread() -> None:
     assert found[None].pid == 7
 
 
-def test_the_same_addresses_in_two_namespaces_are_two_flows() -> None:
-    found = flows(limits(lambda s: pods(s, POD, OTHER)))
-    assert set(found) == {None, "web-7f", "db"}
-    assert {one.target for one in found.values()} == {found[None].target}
-    assert found["db"].pid == 9
-
-
-def test_a_namespace_without_a_name_has_its_number() -> None:
-    found = flows(limits(lambda s: pods(s, POD, more={"namespaces": []})))
-    assert f"net:[{POD}]" in found
-
-
 def _reads(second: float, space: int, address: str, port: int) -> Tables:
     """A writer in the pod, and a reader of the same addresses in `space`."""
     tables = pods(second, POD, ends=address)
@@ -89,11 +77,6 @@ def test_a_reader_in_another_namespace_takes_its_writers_verdict() -> None:
     assert found["db"].direction == "rx"
     assert (found["db"].stage.stage, found["db"].stage.end) == ("thread", "here")
     assert found["db"].stage == found["web-7f"].stage
-
-
-def test_loopback_addresses_of_two_namespaces_are_no_pair() -> None:
-    found = flows(limits(lambda s: _reads(s, OTHER, "127.0.0.1", 5001)))
-    assert found["db"].stage.stage == "peer"
 
 
 def test_a_udp_socket_of_a_pod_that_drops() -> None:
@@ -137,28 +120,6 @@ def test_a_shaper_of_the_flows_own_namespace_limits_it(
 
     stage = flows(limits(at))["web-7f"].stage
     assert (stage.name if stage.stage == "qdisc" else None) == limits_
-
-
-def test_its_flows_are_facts_with_the_limit_that_why_says() -> None:
-    facts = every(lambda s: pods(s, POD, OTHER))[-1]
-    found = {one.namespace: one for one in facts.flows}
-    assert set(found) == {None, "web-7f", "db"}
-    assert len({one.id for one in facts.flows}) == 3
-    for name, limit in flows(facts.limits).items():
-        assert found[name].limit == limit.stage.stage
-        assert found[name].limit_why == limit.stage.because
-    pod = found["web-7f"]
-    assert pod.id == "tcp:10.0.0.1:5001-10.0.0.2:40001@web-7f"
-    assert (pod.pid, pod.process, pod.nic, pod.queue) == (8, "nginx", None, None)
-    assert pod.tx_per_s == found[None].tx_per_s
-    assert facts.host.tcp_flows == 1
-
-
-def test_two_namespaces_of_one_name_have_their_numbers() -> None:
-    named = [namespaces.Row(POD, "web", 8, 3), namespaces.Row(OTHER, "web", 9, 1)]
-    facts = every(lambda s: pods(s, POD, OTHER, more={"namespaces": named}))[-1]
-    expected = {None, f"net:[{POD}]", f"net:[{OTHER}]"}
-    assert {one.namespace for one in facts.flows} == expected == set(flows(facts.limits))
 
 
 def test_rules_do_not_judge_them() -> None:

@@ -274,18 +274,6 @@ def test_an_end_that_asks_late_is_told_from_a_long_way() -> None:
     assert flow(limits(at)).stage.how == ""
 
 
-@pytest.mark.parametrize(("direct", "capacity"), [
-    (True, (8 * BYTES * 0.9 / 0.6, 8 * BYTES * 1.1 / 0.6)), (False, (8 * BYTES, 8 * BYTES / 0.6)),
-])  # fmt: skip
-def test_the_capacity_of_a_device_is_what_passes_in_the_time_in_which_it_is_waited_for(
-    *, direct: bool, capacity: tuple[float, float]
-) -> None:
-    one = row("read", "input", object="/data/big", state="D", direct=direct)
-    found = sender(one, ran=0.4)
-    assert found.stage.utilisation == pytest.approx(0.6, abs=0.01)
-    assert found.stage.capacity == pytest.approx(capacity, rel=0.02)
-
-
 def test_pages_that_are_read_again_are_a_lack_of_memory() -> None:
     fault = row("", state="D")
     assert sender(fault, read=4096 * 100, evicted=90).stage.stage == "memory"

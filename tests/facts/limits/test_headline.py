@@ -34,14 +34,6 @@ def log(samples: Sequence[Sequence[Limit]]) -> list[str]:
     return out
 
 
-def test_a_host_without_a_limit_has_no_entry() -> None:
-    assert log([()] * 20) == []
-
-
-def test_figures_that_differ_are_no_change() -> None:
-    assert log([(limit(rate=1e9 + second * 1e7),) for second in range(20)]) == [line(limit())]
-
-
 def test_a_stage_that_lasts_is_a_change_and_one_that_does_not_is_none() -> None:
     old, new = limit(), limit(stage="cwnd")
     assert log([(old,)] * 5 + [(new,)] * 10) == [line(old), line(new)]
@@ -53,19 +45,6 @@ def test_a_limit_that_ends_is_reported_once() -> None:
         line(limit()), "iperf3 is no longer limited by the send buffer",
     ]  # fmt: skip
     assert len(log([(limit(),)] * 5 + [()] * 10 + [(limit(),)] * 10)) == 3
-
-
-def test_two_flows_that_take_turns_as_the_busiest_are_one_entry() -> None:
-    samples = [
-        (limit("a>b", rate=1e9 + 1e7 * (second % 2)), limit("c>d", "cwnd", 1.005e9, "rsync"))
-        for second in range(60)
-    ]
-    assert log(samples) == [line(samples[0][1])]
-
-
-def test_a_flow_that_moves_less_than_half_of_another_is_replaced() -> None:
-    small, large = limit("a>b"), limit("c>d", "cwnd", 4e9, "rsync")
-    assert log([(small,)] * 5 + [(small, large)] * 10) == [line(small), line(large)]
 
 
 def test_a_process_whose_name_is_known_later_is_no_change() -> None:

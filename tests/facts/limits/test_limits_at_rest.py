@@ -72,12 +72,3 @@ def test_an_interface_that_moves_data_is_judged_each_time(judged: list[str]) -> 
     for second in range(1, 4):
         ladder.build(replace(frame, at=frame.at + second), facts)
     assert {judged.count(name) for name in moving} == {8}  # two directions, four frames
-
-
-def test_a_host_that_is_not_quiet_is_judged_each_time(judged: list[str]) -> None:
-    frame, facts = last("guest-idle")
-    ladder = Ladder()
-    judged.clear()
-    for second in range(2):
-        ladder.build(replace(frame, at=frame.at + second), facts)
-    assert len(judged) == 2 * len(set(judged)) * 2  # frames, directions

@@ -33,12 +33,3 @@ def test_a_queue_that_drops_what_is_lost_limits() -> None:
 @pytest.mark.parametrize(("dropped", "parent"), [(350, "root"), (0, "root"), (900, "ingress")])
 def test_what_it_does_not_drop_is_lost_on_the_path(dropped: float, parent: str) -> None:
     assert seen(dropped, parent).stage.stage == "path"
-
-
-def test_a_queue_that_drops_nothing_is_not_what_bbr_measures() -> None:
-    found = seen(
-        0,
-        rates={"total_retrans": 0},
-        gauges={"congestion": "bbr", "delivery_rate": 130_000_000, "cwnd": 400},
-    )
-    assert found.stage.stage == "path", line(found)

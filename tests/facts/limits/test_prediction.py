@@ -115,13 +115,6 @@ def test_a_stage_that_is_full_already_leaves_no_gain() -> None:
     assert in_words(found).endswith("with this fix no more, then limited by the link")
 
 
-def test_of_two_shapers_only_the_slower_one_is_lifted() -> None:
-    slow, fast = step("qdisc", (0.9 * G, G), 1.0, "tbf"), step("qdisc", (4 * G, 5 * G), name="fq")
-    found = predict(limit(slow, fast, WIRE), ("qdisc",))
-    assert found is not None
-    assert (found.rate, found.next) == ((G, 5 * G), fast)
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -136,36 +129,6 @@ def test_what_a_full_queue_makes_look_full_is_no_bound(other: Reading) -> None:
     found = predict(limit(shaper, other, WIRE, joint=(other.stage,)), ("qdisc",))
     assert found is not None
     assert found.next == WIRE
-
-
-def test_a_buffer_that_is_not_full_bounds_a_flow_behind_a_queue() -> None:
-    buffer = step("sndbuf", (2 * G, 4 * G))
-    found = predict(limit(step("qdisc", (0.9 * G, G), 1.0), buffer, WIRE), ("qdisc",))
-    assert found is not None
-    assert found.rate == (G, 4 * G)
-
-
-@folded(
-    ("other", "bounds"),
-    [
-        (step("cwnd", (1.1 * G, 1.9 * G)), False),  # it grows until a segment is lost
-        (step("rwnd", (1.1 * G, 1.9 * G)), False),  # the peer's autotuning follows the rate
-        (step("path", (1.1 * G, 1.9 * G)), True),
-        (step("pacing", (1.8 * G, 2 * G)), True),
-        (step("rcvbuf", (2 * G, 4 * G)), True),
-    ],
-)
-def test_a_window_that_grows_is_no_bound(other: Reading, bounds: bool) -> None:
-    found = predict(limit(SNDBUF, other, WIRE), ("sndbuf",))
-    assert found is not None
-    assert (found.next == other) == bounds
-
-
-def test_the_next_limit_of_the_other_end_on_this_host_counts() -> None:
-    reader = step("thread", (1.5 * G, 2 * G), name="reader[8]")
-    found = predict(replace(limit(SNDBUF, WIRE), next=reader), ("sndbuf",))
-    assert found is not None
-    assert found.next == reader
 
 
 def test_words_and_document() -> None:

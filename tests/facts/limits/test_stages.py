@@ -8,7 +8,6 @@ from folded import folded
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
-from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
 FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
@@ -235,16 +234,6 @@ def test_who_set_the_send_buffer_is_named() -> None:
     assert "tcp_wmem" in flow(limits(lambda s: at(s, 65_536))).stage.name
 
 
-def test_a_quota_is_the_reason_of_the_thread() -> None:
-    found = flow(limits(lambda s: moment(s, ran=0.2, group="cpu:/one/two", throttled=0.9)))
-    assert "/one/two allows 0.2 CPUs" in found.stage.because
-    above = flow(limits(lambda s: {
-        **moment(s, ran=0.2, group="cpu:/one", throttled=0.9),
-        "threads": [moment(s, ran=0.2, group="cpu:/one/two")["threads"][0]],
-    }))  # fmt: skip
-    assert above.stage.stage == "thread"
-
-
 @pytest.mark.parametrize("group", [None, "cpu:/three", "cpu:/one/twofold"])
 def test_a_quota_of_another_cgroup_does_not_limit_the_thread(group: str | None) -> None:
     found = flow(limits(lambda s: {
@@ -271,26 +260,6 @@ def test_pause_frames_bind_from_a_tenth_of_the_time(frames: int, binds: bool) ->
         return moment(second, more={"pause": [row]})
 
     assert (flow(limits(at)).stage.stage == "pause") is binds
-
-
-def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
-    lossy: dict[str, Any] = {
-        "rates": {"total_retrans": 80},
-        "gauges": {"min_rtt": 400, "rtt": 450},
-    }
-
-    full = flow(limits(lambda s: moment(s, **lossy, queue=tbf(s, 1.05e9, 1.0, 90_000))))
-    assert full.stage.stage == "qdisc"
-    assert next(one for one in full.ladder if one.stage == "path").capacity is None
-    paced = {**lossy, "gauges": {**lossy["gauges"], "max_pacing_rate": 130_000_000}}
-    found = flow(limits(lambda s: moment(s, **paced)))
-    assert found.stage.stage == "pacing"
-    assert next(one for one in found.ladder if one.stage == "path").capacity is not None
-
-
-def test_a_thread_of_a_process_is_as_busy_as_it_ran() -> None:
-    """Where nothing is known of its core, nothing is taken from its time."""
-    assert Thread("a[1]", 0.3, 0.0, 0.0, 0.0, None, None, None).used == 0.3
 
 
 @folded("case", SENDING)

@@ -61,13 +61,6 @@ def test_all_that_is_known_of_an_end() -> None:
     assert (found.timestamps, found.sack, found.wscale, found.ecn) == (True, None, False, None)
 
 
-@pytest.mark.parametrize("text", [None, "", "4096", "4096 131072", "1 2 3 4", "4096 many 5"])
-def test_a_largest_buffer_that_cannot_be_read_is_not_known(text: str | None) -> None:
-    sysctls = SYSCTLS if text is None else {**SYSCTLS, "tcp_rmem": text}
-    found = pair(sysctls=sysctls, nics=[nic()])
-    assert found.here.rcvbuf_max == (33_554_432 if text is None else None)
-
-
 def test_without_an_interface_and_settings_they_are_not_known() -> None:
     found = pair(sysctls={"tcp_ecn": "many"}, nics=[nic("eth1")])
     gone = {"mtu", "speed", "duplex", "tso", "gro", "pause_sent", "pause_received", "rcvbuf_max",

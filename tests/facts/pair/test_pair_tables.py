@@ -196,9 +196,3 @@ def test_a_loss_is_told_in_words(update: bool) -> None:
             assert found is not None
             out += in_words(found, labels={HERE: "db1", THERE: "web2"})
     same(GOLDEN / "words.txt", "\n".join(dict.fromkeys(out)) + "\n", update)
-
-
-def test_a_flow_that_rests_has_lost_nothing() -> None:
-    found = losses(look(0.0, sent=1000), look(5.0, sent=1000), sends=True)
-    assert found is not None
-    assert (found.sent, found.retransmitted, found.between, found.places) == (0, 0, (0, 0), ())
