@@ -326,12 +326,6 @@ def test_only_the_softirqs_that_were_counted_are_parsed(monkeypatch: pytest.Monk
     assert parsed == ["6", "1", "2"]
 
 
-def test_netdev_with_a_count_glued_to_the_colon() -> None:
-    head = "Inter-| Receive | Transmit\n face |bytes packets|bytes packets\n"
-    (row,) = netdev.parse(head + "  eth0:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n")
-    assert (row.name, row.rx_bytes, row.rx_drop, row.tx_bytes) == ("eth0", 1, 4, 9)
-
-
 # --- damaged input ----------------------------------------------------------------------------
 
 STAT = "cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nintr 9 1 2\n"

@@ -35,11 +35,6 @@ def test_sysctls_by_the_list_with_absent_ones_absent() -> None:
         sysctls.read(host({"/proc/stat": ""}))
 
 
-def test_a_dot_inside_a_name_is_a_slash() -> None:
-    assert sysctls.path("net.ipv4.conf.eth0/5.mtu") == "/proc/sys/net/ipv4/conf/eth0.5/mtu"
-    assert len(set(sysctls.names())) == len(sysctls.names()) > 80
-
-
 @pytest.mark.parametrize(
     ("vendor", "product", "virtual"),
     [
@@ -148,11 +143,3 @@ def test_parameters_that_rules_name_are_read() -> None:
     named = set(re.findall(r"sysctl\('([\w./-]+)'\)", text))
     assert named
     assert named <= set(sysctls.names())
-
-
-def test_a_process_and_its_main_thread_are_not_mistaken_for_each_other() -> None:
-    from nettop.collect.processes import Row, parse
-    from nettop.frame.fields import key_of
-
-    line = b"7 (a) S 1 1 1 0 -1 0 0 0 0 0 90 10 0 0 20 0 3 0 55" + b" 0" * 30
-    assert key_of(Row)(parse(line)) != key_of(Row)(parse(line, 7))

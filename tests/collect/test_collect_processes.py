@@ -4,7 +4,6 @@ import os
 import threading
 from collections.abc import Sequence
 
-import pytest
 from hang import until
 from host_files import Counting, archive, host
 from hypothesis import given
@@ -18,12 +17,6 @@ from nettop.host.source import Live
 def stat(pid: int, name: str, user: int = 0, flags: int = 0x400000, threads: int = 1) -> str:
     after = f"S 1 1 1 0 -1 {flags} 0 0 0 0 {user} 5 0 0 20 -3 {threads} 0 777 0 0" + " 0" * 14
     return f"{pid} ({name}) {after} 6 0 0 0"
-
-
-def test_a_name_may_hold_anything() -> None:
-    row = processes.parse(stat(42, "a) (b", user=250).encode())
-    assert (row.pid, row.name, row.user, row.system) == (42, "a) (b", 2.5, 0.05)
-    assert (row.nice, row.threads, row.started, row.cpu) == (-3, 1, 777, 6)
 
 
 def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
@@ -41,14 +34,6 @@ def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
     del files["/proc/2/stat"]
     files["/proc/2/"] = "gone from view, still listed"
     assert len(processes.update(host(files), memory)) == 3
-
-
-@pytest.mark.parametrize(
-    "name", ["nfsd", "vhost-4711", "kpktgend_3", "iscsi_trx", "cifsd", "vif1.0-q0-guest"]
-)
-def test_kernel_threads_that_serve_the_network_are_seen(name: str) -> None:
-    (row,) = processes.update(host({"/proc/9/stat": stat(9, name, flags=0x208040)}), {})
-    assert (row.name, row.kernel) == (name, True)
 
 
 def test_a_dull_thread_is_looked_at_again() -> None:

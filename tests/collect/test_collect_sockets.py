@@ -17,7 +17,6 @@ from nettop.collect import (
 )
 from nettop.collect._table import Memory, recall
 from nettop.host.recording import Replay
-from nettop.host.scrub import scrub
 
 
 def test_udp_sockets() -> None:
@@ -137,31 +136,6 @@ def test_owners_are_found_and_unchanged_lists_trusted() -> None:
     assert source.links == before
 
 
-def test_of_a_list_that_grew_only_what_is_new_is_followed() -> None:
-    memory = Memory()
-    socket_owners.update(Asked(holders(2, 3)), memory)
-    grown, links = Asked(holders(2, 4)), []
-    for _ in range(7):
-        before = grown.links
-        rows = socket_owners.update(grown, memory)
-        links.append(grown.links - before)
-    assert {row.inode for row in rows} == {pid * 1000 + fd for pid in (100, 101) for fd in range(4)}
-    assert links == [2, 0, 0, 0, 0, 0, 10]  # all of them when they were trusted for six readings
-    fewer = socket_owners.update(Asked(holders(2, 1)), memory)
-    assert [row.inode for row in fewer] == [100000, 101000]
-
-
-def test_many_processes_are_looked_into_in_turn() -> None:
-    source, memory = Asked(holders(1000, 1)), Memory()
-    sizes = []
-    for _ in range(4):
-        before = source.lists
-        sizes.append(len(socket_owners.update(source, memory)))
-        assert source.lists - before <= socket_owners.LISTS + 1001
-    assert sizes[0] == socket_owners.LISTS
-    assert sizes[-1] == 1000
-
-
 def test_a_process_with_many_descriptors_does_not_keep_others_from_being_read() -> None:
     many = socket_owners.LINKS + 1000
     lines = ["counters", "-- /proc/100/comm --", "many", "-- /proc/101/comm --", "few"]
@@ -213,29 +187,6 @@ def test_descriptors_that_wait_to_be_followed_keep_what_is_known(
     for _ in range(20):
         last = socket_owners.update(Asked(other), memory)
     assert {row.inode for row in last} == {row.inode for row in rows} - {101001} | {55}
-
-
-def test_processes_without_sockets_are_looked_into_less_often() -> None:
-    memory = Memory()
-    quiet, busy = holders(8, 0), holders(8, 1)
-    lists = []
-    for _ in range(22):
-        source = Asked(quiet)
-        assert socket_owners.update(source, memory) == []
-        lists.append(source.lists - 1)  # that of /proc itself
-    assert lists[:3] == [8, 8, 8]  # what is new is looked into at once
-    assert sum(lists) == 7 * 8
-    found = [len(socket_owners.update(Asked(busy), memory)) for _ in range(6)]
-    assert found[-1] == 8  # six readings later at most
-    source = Asked(busy)
-    socket_owners.update(source, memory)
-    assert source.lists - 1 == 8  # those with sockets in each
-
-
-def test_a_shown_recording_does_not_tell_which_files_are_open() -> None:
-    text = scrub("c\n-- /proc/7/fd/3@ --\n/home/ann/secret\n-- /proc/7/fd/4@ --\nsocket:[55]\n")
-    assert "ann" not in text
-    assert [row.inode for row in socket_owners.update(Replay(text), {})] == [55]
 
 
 def test_closed_processes_are_counted() -> None:

@@ -139,14 +139,6 @@ PCI = {
 }
 
 
-def test_interrupts_of_network_devices_only() -> None:
-    (row,) = irqs.read(host(PCI))
-    assert (row.irq, row.allowed, row.effective) == ("31", tuple(range(8)), (5,))
-    assert (row.hint, row.node, row.device, row.nics, row.msi) == (
-        (100,), 1, "0000:41:00.0", ("eth0",), True,
-    )  # fmt: skip
-
-
 def test_all_interrupts_when_a_device_does_not_tell_its_own() -> None:
     rows = irqs.read(host({**PCI, "/sys/class/net/eth1/device@": "../../vif-0"}))
     assert [(row.irq, row.nics) for row in rows] == [("30", ()), ("31", ("eth0",))]

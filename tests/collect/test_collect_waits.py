@@ -18,19 +18,6 @@ def test_nothing_is_read_while_no_process_moves_data(tmp_path: Path) -> None:
     assert waits.update(Live(str(tmp_path)), memory_of(tmp_path)) == []
 
 
-@pytest.mark.parametrize(("arch", "number"), [("x86_64", 17), ("aarch64", 67)])
-def test_the_file_of_a_call_is_named_with_its_device(
-    tmp_path: Path, arch: str, number: int
-) -> None:
-    flags = {"x86_64": "0140000", "aarch64": "0300000"}[arch]
-    process(tmp_path, 7, "nc", call(number, 3), state="D", read=5,
-            files=[(3, "/data/big", flags)])  # fmt: skip
-    memory = memory_of(tmp_path, 7, arch=arch)
-    (row,) = waits.update(Live(str(tmp_path)), memory)
-    assert (row.call, row.kind, row.object) == ("pread64", "input", "/data/big")
-    assert (row.filesystem, row.device, row.direct, row.read) == ("ext4", "254:0", True, 5)
-
-
 def test_a_pipe_leads_to_the_programs_at_its_other_end(tmp_path: Path) -> None:
     process(tmp_path, 7, "nc", call(0, 0), files=[(0, "pipe:[50]", "00")])
     process(tmp_path, 8, "gzip", call(0, 0),

@@ -14,14 +14,12 @@ from hypothesis import strategies as st
 
 from nettop import collect
 from nettop.collect import drop_reasons
-from nettop.facts import single
-from nettop.facts.joined import Joiner
 from nettop.facts.kinds import path
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.limits.stages import way
 from nettop.host.bpf import btf, call, drops
-from nettop.host.recording import Record, Replay
+from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.panes.interfaces import reasons as told
 from nettop.sampling.sampler import Sampler
@@ -139,22 +137,6 @@ def test_the_parser_takes_its_own_lines_and_refuses_others(text: str) -> None:
     assert all(row.reason and row.packets >= 0 for row in rows)
 
 
-def test_two_moments_give_reasons_per_second_the_most_frequent_first() -> None:
-    source = Replay(TWO)
-    sampler = Sampler(source)
-    joiner = Joiner()
-    assert _paths(joiner, sampler) is None  # one moment has no rates
-    source.wait(2.0)
-    assert _paths(joiner, sampler) == (("NO_SOCKET", 50.0), ("OTHER", 1.5))
-
-
-def _paths(joiner: Joiner, sampler: Sampler) -> path.Reasons | None:
-    frame = sampler.take(["drop_reasons"])
-    assert not frame.missing
-    joiner.build(frame)
-    return single.drop_reasons(frame.tables["drop_reasons"])
-
-
 WAYS = {direction: way(direction) for direction in ("rx", "tx")}
 
 
@@ -169,19 +151,6 @@ def test_only_the_receiving_path_with_most_traffic_shows_them() -> None:
         ("eth0", "rx"): None, ("eth0", "tx"): None, ("eth1", "rx"): why, ("eth1", "tx"): None,
     }  # fmt: skip
     assert all(p.reasons is None for p in path.build(nics, {}, [], HostFact("h"), None, WAYS))
-
-
-def test_a_recording_of_a_recording_has_the_same_counts() -> None:
-    inner = Replay(TWO)
-    record = Record(inner)
-    sampler = Sampler(record)
-    sampler.take(["drop_reasons"])
-    record.wait(2.0)
-    sampler.take(["drop_reasons"])
-    again = Replay(record.archive())
-    assert again.counted("drops") == Replay(TWO).counted("drops")
-    again.wait(2.0)
-    assert again.counted("drops") == inner.counted("drops")
 
 
 def test_a_recorded_refusal_is_read_as_one() -> None:

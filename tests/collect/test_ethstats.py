@@ -4,7 +4,6 @@ import struct
 from dataclasses import replace
 from typing import Any
 
-import pytest
 import scenes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +11,6 @@ from netlink_bytes import Fake, link, message, nest, number, text, u64
 
 from nettop.collect import ethstats, nicstats, nicstats_raw
 from nettop.collect._drivers import Plan
-from nettop.collect._table import Memory
 from nettop.frame.rates import Entry, Frame
 from nettop.host.netlink.codec import attribute
 from nettop.panes import niccounters
@@ -86,14 +84,6 @@ def test_rates_are_of_what_was_counted_between_two_questions() -> None:
     (entry,) = sampler.take(["ethstats"]).tables["ethstats"]
     assert (entry.now.name, entry.rate("value")) == ("eth-phy-SymbolErrorDuringCarrier", 5.0)
     assert source.asked == ["ethtool/stats", "ethtool/stats/eth0"]
-
-
-def test_where_nobody_gives_any_nobody_is_asked_again_soon() -> None:
-    source, memory = Fake({"ethtool/stats": device("lo", group(MAC))}), Memory()
-    for _ in range(5):
-        assert ethstats.update(source, memory) == []
-        source.wait(1.0)
-    assert source.asked == ["ethtool/stats"]
 
 
 def test_a_kernel_without_them_is_named_as_missing_and_not_asked_each_time() -> None:
@@ -173,11 +163,6 @@ def test_the_question_names_the_four_groups() -> None:
     name = nest(2, text(2, "eth0"))
     bits = nest(3, attribute(1, b""), number(2, 4), number(4, 0b1111))
     assert body == name + bits
-
-
-@pytest.mark.parametrize("error", [1, 95])
-def test_nicstats_does_without(error: int) -> None:
-    assert nicstats.update(Fake({"ethtool/stats": error, "route/links": b""}), {}) == []
 
 
 def test_the_raw_view_lists_them_beside_the_drivers_and_a_level_without_a_rate() -> None:

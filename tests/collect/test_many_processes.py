@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from nettop.collect import Memory, _pids, namespaces, processes, services, socket_owners
+from nettop.collect import Memory, _pids, namespaces, processes, services
 from nettop.collect._table import recall
-from nettop.frame.rates import Partly, Unfinished
+from nettop.frame.rates import Unfinished
 from nettop.host.source import Live
-from nettop.sampling.sampler import Sampler
 
 COUNT = 100
 
@@ -65,16 +64,6 @@ def read(host: Host, memory: Memory) -> tuple[list[int], int]:
     return [row.pid for row in rows], sum(path.endswith("/stat") for path in host.files)
 
 
-def test_the_first_look_takes_several_readings_and_says_so(host: Host) -> None:
-    memory: Memory = {}
-    first = processes.update(host, memory)
-    assert isinstance(first, Unfinished)
-    assert first.why == "CPU times of 60 of 100 processes not read yet"
-    assert isinstance(processes.update(host, memory), Unfinished)
-    assert not isinstance(processes.update(host, memory), Partly)
-    assert len(recall(memory, processes.Last).seen) == COUNT
-
-
 def test_processes_at_rest_are_read_in_turn(host: Host) -> None:
     memory: Memory = {}
     for _ in range(3):
@@ -86,19 +75,6 @@ def test_processes_at_rest_are_read_in_turn(host: Host) -> None:
     assert {path for path in host.files if path.endswith("/stat")} == {
         f"/proc/{pid}/stat" for pid in range(1, COUNT + 1)
     }
-
-
-def test_a_table_that_is_read_seldom_covers_more_of_them_at_once(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory: Memory = {}
-    for _ in range(5):
-        read(host, memory)
-    host.clock += 10
-    assert read(host, memory)[1] == 60
-    monkeypatch.setattr(_pids, "TURNS", 20)
-    host.clock += 10
-    assert read(host, memory)[1] == 20
 
 
 def test_one_that_runs_is_read_each_time_until_it_rests(host: Host) -> None:
@@ -122,14 +98,6 @@ def test_one_that_wakes_is_found_in_its_turn(host: Host) -> None:
         host.put(60, user=50 * turn, name="woken")
         found += 60 in read(host, memory)[0]
     assert found >= 19
-
-
-def test_holders_of_sockets_keep_their_rows(host: Host) -> None:
-    memory: Memory = {}
-    socket_owners.update(host, memory)
-    for _ in range(12):
-        pids, _ = read(host, memory)
-    assert sorted(pids) == [1, 2]
 
 
 def test_a_list_serves_for_some_seconds_and_then_new_ones_are_seen(host: Host) -> None:
@@ -175,20 +143,6 @@ def test_names_of_services_are_those_of_the_lines(host: Host) -> None:
     assert not any(path.endswith("/comm") for path in host.files)
 
 
-def test_sockets_of_processes_never_covered_are_named(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(socket_owners, "LISTS", 30)
-    memory: Memory = {}
-    first = socket_owners.update(host, memory)
-    assert isinstance(first, Partly)
-    assert first.why == "sockets of 70 of 100 processes not read yet"
-    for _ in range(12):
-        first = socket_owners.update(host, memory)
-    assert not isinstance(first, Partly)
-    assert {row.inode for row in first} == {1, 2}
-
-
 def test_namespaces_of_many_are_looked_up_bit_by_bit(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,12 +157,3 @@ def test_namespaces_of_many_are_looked_up_bit_by_bit(
     assert first.why == "network namespaces of 40 of 100 processes not read yet"
     (row,) = namespaces.update(host, memory)
     assert (row.inode, row.processes) == (2, 1)
-
-
-def test_the_next_frame_goes_on(host: Host) -> None:
-    sampler = Sampler(host)
-    frames = []
-    for _ in range(3):
-        host.clock += 0.25
-        frames.append(sampler.take(["processes"]))
-    assert ["processes" in frame.missing for frame in frames] == [True, True, False]

@@ -29,7 +29,6 @@ from nettop.collect import (
 )
 from nettop.collect._table import Memory
 from nettop.host.netlink.codec import attribute
-from nettop.sampling.sampler import Sampler
 
 
 def by_name(rows: Any) -> dict[str, Any]:
@@ -65,14 +64,6 @@ def test_a_bridge_port_has_a_state(master: str, number: int, state: str | None) 
     assert links.parse(reply)[0].port_state == state
 
 
-def test_an_unchanged_answer_is_not_parsed_again() -> None:
-    source, memory = Fake({"route/links": LINKS}), Memory()
-    first = links.update(source, memory)
-    assert links.update(source, memory) is first
-    source.netlinks["route/links"] = LINKS + link(6, "new0")
-    assert "new0" in by_name(links.update(source, memory))
-
-
 def test_link_stats_read_names_only_when_an_unknown_interface_shows_up() -> None:
     source = Fake({"route/links": LINKS, "route/counters": counters(1, 10, 11) + counters(2, 5)})
     memory: Memory = {}
@@ -101,36 +92,6 @@ def test_a_renamed_interface_is_believed_for_ten_seconds() -> None:
     assert list(by_name(link_stats.update(source, memory))) == ["old0"]
     source.at = 10.0
     assert list(by_name(link_stats.update(source, memory))) == ["new0"]
-
-
-def test_an_idle_interface_keeps_its_row_and_a_busy_one_gets_a_rate() -> None:
-    source = Fake({"route/links": LINKS, "route/counters": counters(1, 10) + counters(2, 5)})
-    sampler = Sampler(source)
-    first = sampler.take(["link_stats"])
-    source.at = 2.0
-    source.netlinks["route/counters"] = counters(1, 10) + counters(2, 25)
-    second = sampler.take(["link_stats"])
-    lo: Any
-    eth0: Any
-    lo, eth0 = second.tables["link_stats"]
-    assert lo.now is first.tables["link_stats"][0].now
-    assert (lo.per_s.rx_packets, eth0.per_s.rx_packets) == (0.0, 10.0)
-    assert (eth0.per_s.interface, eth0.per_s.tx_bytes) == ("eth0", 0.0)
-
-
-def test_a_table_where_nothing_moves_is_the_same_table_again() -> None:
-    source = Fake({"route/links": LINKS, "route/counters": counters(1, 10) + counters(2, 5)})
-    sampler = Sampler(source)
-    frames = []
-    for counted in (5, 5, 5, 7, 7, 7):
-        source.at += 1.0
-        source.netlinks["route/counters"] = counters(1, 10) + counters(2, counted)
-        frames.append(sampler.take(["link_stats"]).tables["link_stats"])
-    rates: list[Any] = [table[1].per_s for table in frames]
-    assert [rate and rate.rx_packets for rate in rates] == [None, 0.0, 0.0, 2.0, 0.0, 0.0]
-    assert frames[2] is frames[1]
-    assert frames[3][0] is frames[1][0]  # one that stood still beside one that moved
-    assert frames[5] is frames[4]
 
 
 @pytest.mark.parametrize(("words", "last"), [(23, (None, None)), (24, (0, None)), (25, (0, 0))])

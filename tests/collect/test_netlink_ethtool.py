@@ -74,22 +74,6 @@ def test_channels() -> None:
     assert (found.combined, found.combined_max, found.rx, found.rx_max) == (4, 8, None, None)
 
 
-def test_a_feature_is_fixed_when_the_device_or_the_kernel_cannot_change_it() -> None:
-    names = ["tx-sg", "tx-tso", "rx-gro", "netns-local"]
-    raw = device(
-        "eth0", bitset(2, 0b1110, 0xFF), bitset(3, 0b0010, None), bitset(4, 0b0101, None),
-        bitset(5, 0b1000, None),
-    )  # fmt: skip
-    answers = {"ethtool/features": raw, "ethtool/strings/features": string_set(4, names)}
-    rows = {row.name: row for row in features.update(Fake(answers), {})}
-    assert [(row.on, row.wanted, row.fixed) for row in rows.values()] == [
-        (True, False, True),
-        (False, True, False),
-        (True, False, False),
-        (False, False, True),
-    ]
-
-
 def test_link_modes_tell_what_is_supported_offered_and_best() -> None:
     names = ["1000baseT/Full", "Autoneg", "10000baseT/Full", "25000baseCR/Full"]
     modes = device(
@@ -222,21 +206,6 @@ def test_a_steering_rule_of_ipv6_has_both_addresses_and_ports() -> None:
     assert (row.source_port, row.destination_port, row.queue) == (1024, 5001, 1)
 
 
-def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
-    answers = {"rings/eth0": struct.pack("=9I", 0x10, 4096, 0, 0, 4096, 256, 0, 0, 512)}
-    source = Fake({"route/links": LINKS, "ethtool/rings": 2}, answers)
-    found = rings.read(source)
-    assert [row.interface for row in found] == ["eth0"]
-    assert (found[0].rx, found[0].rx_max, found[0].tx, found[0].rx_jumbo) == (256, 4096, 512, None)
-    answers = {"channels/eth0": struct.pack("=9I", 0x3C, 0, 0, 1, 8, 0, 0, 1, 4)}
-    source = Fake({"route/links": LINKS, "ethtool/channels": 95}, answers)
-    assert (channels.update(source, {})[0].combined, channels.update(source, {})[0].rx) == (4, None)
-    answers = {"coalesce/eth0": struct.pack("=23I", 0x0E, 30, 8, *[0] * 20)}
-    source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
-    row = coalesce.read(source)[0]
-    assert (row.rx_usecs, row.rx_frames, row.rx_usecs_high) == (30, 8, None)
-
-
 def test_features_of_an_old_kernel_are_read_by_ioctl() -> None:
     names = [f"f{n}" for n in range(34)]
     words = (0b110, 0b010, 0b101, 0b100, 0b11, 0b01, 0b10, 0)  # two blocks of four sets
@@ -280,12 +249,6 @@ def test_link_modes_of_an_old_kernel_are_read_by_ioctl() -> None:
     assert (row.best, row.link) == (1e10, None)
 
 
-def test_a_host_that_tells_features_in_no_way_has_none_to_show() -> None:
-    source = Fake({"route/links": LINKS, "ethtool/features": 2, "ethtool/strings/features": 2})
-    with pytest.raises(OSError, match="as given"):
-        features.update(source, {})
-
-
 def test_the_kernel_here_answers_the_same_by_ioctl_and_netlink() -> None:
     here = Live()
     by_ioctl = legacy.features(here, "lo")
@@ -296,34 +259,6 @@ def test_the_kernel_here_answers_the_same_by_ioctl_and_netlink() -> None:
     assert names == ethtool.strings(here, "features")
     modes = ethtool.strings(here, "linkmodes")
     assert modes[: len(legacy.LINK_MODES)] == legacy.LINK_MODES
-
-
-@pytest.mark.parametrize(("answer", "adaptive"), [(0, None), (1, True)])
-def test_adaptive_moderation_by_ioctl_is_on_or_unknown(answer: int, adaptive: bool | None) -> None:
-    words = [0x0E, 30, 8, *[0] * 7, answer, answer, *[0] * 11]
-    answers = {"coalesce/eth0": struct.pack("=23I", *words)}
-    source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
-    row = coalesce.read(source)[0]
-    assert (row.adaptive_rx, row.adaptive_tx) == (adaptive, adaptive)
-
-
-def test_a_driver_with_an_error_does_not_hide_the_others() -> None:
-    answers: dict[str, bytes | int] = {
-        "route/links": LINKS,
-        "ethtool/rings": 5,  # the kernel's list ends with the first driver's error
-        "ethtool/rings/eth0": device("eth0", number(2, 4096), number(6, 256)),
-        "ethtool/rings/bond0": 5,
-    }
-    assert [row.interface for row in rings.read(Fake(answers))] == ["eth0"]
-
-
-def test_a_directory_has_no_netlink() -> None:
-    frame = Sampler(Live("/nowhere")).take(
-        ["links", "link_stats", "rings", "nicstats", "sockets_tcp"]
-    )
-    asked = {"links", "link_stats", "rings", "nicstats", "sockets_tcp"}
-    assert frame.missing.keys() - asked == {"netdev"}  # it stands in for link_stats
-    assert {frame.missing[name] for name in asked} == {"a directory has no netlink: /nowhere"}
 
 
 def test_a_recording_of_netlink_replays_to_the_same_rows() -> None:

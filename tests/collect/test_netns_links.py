@@ -66,14 +66,6 @@ def test_counters_of_an_interface_with_its_namespace() -> None:
     assert pods.asked == [f"route/counters@{POD}"]
 
 
-def test_without_other_namespaces_nothing_is_asked() -> None:
-    pods = Pods()
-    assert read(pods, known(0)) == []
-    assert pods.asked == []
-    with pytest.raises(OSError, match="not known"):
-        netns_links.update(pods, {})
-
-
 @pytest.mark.parametrize("dropped", [3, 0])  # 0: no counter has counted anything yet
 def test_a_namespace_that_rests_is_asked_seldom(dropped: int) -> None:
     pods, memory = Pods(), known()

@@ -115,16 +115,6 @@ def queue_counts(index: int, packets: int) -> bytes:
     return message(30, head + number(1, index) + number(2, 0) + number(3, 0) + number(8, packets))
 
 
-def test_a_driver_s_error_leaves_the_queues_of_the_others() -> None:
-    source = Fake({"route/links": link(2, "eth0") + link(3, "eth1"), "netdev/queues": errno.EAGAIN})
-    source.netlinks["netdev/queues/eth0"] = errno.EIO
-    source.netlinks["netdev/queues/eth1"] = queue_counts(3, 7)
-    memory: Memory = {}
-    for _ in range(2):
-        (row,) = nicqueues.update(source, memory)
-        assert (row.interface, row.queue, row.packets) == ("eth1", "rx-0", 7)
-
-
 def test_a_kernel_that_answered_late_is_asked_again() -> None:
     source = Fake({"route/links": link(2, "eth0"), "netdev/queues": errno.ETIMEDOUT})
     memory: Memory = {}
@@ -224,14 +214,6 @@ def test_the_driver_of_a_software_interface_among_hundreds_is_asked_once() -> No
         "drvinfo/new",
         "drvinfo/v2",
     ]
-
-
-def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
-    source, memory = host(["rx_queue_0_drops"], [3]), Memory()
-    source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(
-        2, "eth0"
-    )
-    assert [row.interface for row in nicstats.update(source, memory)] == ["eth0"]
 
 
 def test_drvinfo_says_what_the_table_knows() -> None:

@@ -9,9 +9,7 @@ from netlink_bytes import Fake, message, nest, text
 
 from nettop.collect import socket_owners
 from nettop.collect import sockets_tcp_multipath as multipath
-from nettop.collect._table import Memory, recall
-from nettop.collect.socket_owners import Known
-from nettop.facts.single import socket_owners as owners_of
+from nettop.collect._table import Memory
 from nettop.host.netlink.codec import attribute
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
@@ -94,26 +92,3 @@ def read() -> tuple[Memory, Sequence[socket_owners.Row]]:
     for _ in range(4):
         rows = socket_owners.update(source, memory)
     return memory, rows
-
-
-def test_a_list_of_descriptors_is_kept_once(
-    read: tuple[Memory, Sequence[socket_owners.Row]],
-) -> None:
-    for process in recall(read[0], Known).held.values():
-        assert len(process.names) == 81
-        texts = {id(name) for name in (*process.names, *process.inodes)}
-        assert len(texts) == 81
-
-
-def test_sockets_of_a_process_share_its_number_and_its_owner(
-    read: tuple[Memory, Sequence[socket_owners.Row]],
-) -> None:
-    rows = read[1]
-    assert len(rows) == 240
-    assert len({id(row.pid) for row in rows}) == 3
-    # each row as after a new reading: equal numbers, other objects
-    fresh = [socket_owners.Row(row.inode, int(str(row.pid)), row.name) for row in rows]
-    owners = owners_of(fresh)
-    assert owners[3001000] == (3001, "p3001")
-    assert len(owners) == 240
-    assert len({id(owner) for owner in owners.values()}) == 3

@@ -56,15 +56,6 @@ def test_each_attribute_but_the_age_is_that_of_the_whole_row(
         assert getattr(small, one.name) == getattr(row, one.name), one.name
 
 
-def test_only_long_answers_are_packed() -> None:
-    one = socket(7)
-    count = sockets_tcp.MANY // len(one)
-    rows = read(b"".join(socket(n) for n in range(count)))
-    assert not any(isinstance(row, PackedRow) for row in rows)
-    rows = read(b"".join(socket(n) for n in range(count + 1)))
-    assert all(isinstance(row, PackedRow) for row in rows)
-
-
 @pytest.mark.usefixtures("packed")
 def test_a_listening_socket_and_one_of_an_older_kernel_are_not_packed() -> None:
     seen: dict[bytes, Any] = {}

@@ -4,7 +4,6 @@ import struct
 import tracemalloc
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, text
@@ -53,25 +52,6 @@ def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
     assert (row.wscale, row.snd_wscale, row.rcv_wscale) == (False, None, None)
 
 
-@pytest.mark.parametrize(
-    ("size", "known", "unknown"),
-    [
-        (104, "total_retrans", "pacing_rate"),  # Linux 3.10
-        (136, "bytes_received", "segs_out"),  # 4.1
-        (168, "delivery_rate", "busy_time"),  # 4.9
-        (192, "sndbuf_limited", "delivered"),  # 4.10
-        (200, "delivered_ce", "bytes_sent"),  # 4.18
-        (224, "reord_seen", "rcv_ooopack"),  # 4.19
-        (232, "snd_wnd", None),  # 5.4
-    ],
-)
-def test_older_kernels_know_less(size: int, known: str, unknown: str | None) -> None:
-    row = parse(socket(info=tcp_info(size)))[0]
-    assert getattr(row, known) == getattr(parse(socket())[0], known)
-    assert unknown is None or getattr(row, unknown) is None
-    assert row.rtt == 250
-
-
 def test_older_kernels_do_not_count_drops() -> None:
     row = parse(socket(memory=8))[0]
     assert (row.backlog, row.drops) == (17, None)
@@ -81,13 +61,6 @@ def test_a_listening_socket_has_queues_but_no_tcp_info() -> None:
     row = parse(socket(state=10, recv_q=3))[0]
     assert (row.state, row.recv_q, row.send_q, row.rcvbuf) == ("listen", 3, 300, 11)
     assert (row.rtt, row.congestion, row.sack, row.snd_wnd) == (None, None, None, None)
-
-
-def test_a_socket_that_only_waits_to_be_gone_is_left_out() -> None:
-    """In FIN_WAIT2 a program may go on receiving; without a program it only waits for an end."""
-    held, left = socket(1, state=5), bytearray(socket(2, state=5))
-    left[84:88] = bytes(4)  # idiag_inode
-    assert [row.state for row in parse(held + left + socket(3))] == ["fin-wait-2", "established"]
 
 
 def test_ipv6_and_an_interface_it_is_bound_to() -> None:
@@ -101,11 +74,6 @@ def test_ipv6_and_an_interface_it_is_bound_to() -> None:
     assert (first.interface, second.interface) == (None, "eth1")
 
 
-def test_a_kernel_without_ipv6_shows_its_ipv4_sockets() -> None:
-    answers: dict[str, bytes | int] = {"sock_diag/tcp4": socket(), "sock_diag/tcp6": 2}
-    assert len(sockets_tcp.update(Fake(answers), {})) == 1
-
-
 def test_the_inodes_of_listening_sockets_are_kept_for_others() -> None:
     memory: Memory = {}
     answers: dict[str, bytes | int] = {"sock_diag/tcp4": socket() + socket(2, state=10)}
@@ -113,22 +81,6 @@ def test_the_inodes_of_listening_sockets_are_kept_for_others() -> None:
     known = memory[sockets_tcp.Known]
     assert isinstance(known, sockets_tcp.Known)
     assert (known.listening, known.reading) == (frozenset({listening.inode}), 1)
-
-
-def test_an_idle_socket_keeps_its_row_whatever_its_timers_say() -> None:
-    seen: dict[Any, Any] = {}
-    before = sockets_tcp.parse(socket(), {}, seen)[0]
-    later = socket(info=tcp_info(ages=5000), expires=12)
-    assert sockets_tcp.parse(later, seen, {})[0] is before
-
-
-@pytest.mark.parametrize("field", ["rtt", "cwnd", "received", "sent", "unacked", "options"])
-def test_a_socket_that_did_anything_gets_a_new_row(field: str) -> None:
-    seen: dict[Any, Any] = {}
-    before = sockets_tcp.parse(socket(), {}, seen)[0]
-    after = sockets_tcp.parse(socket(info=tcp_info(**{field: 1})), seen, {})[0]
-    assert after is not before
-    assert after == parse(socket(info=tcp_info(**{field: 1})))[0]
 
 
 def test_what_is_remembered_of_a_socket_takes_little() -> None:
@@ -146,27 +98,6 @@ def test_what_is_remembered_of_a_socket_takes_little() -> None:
     assert len(seen) == count
     assert size / count < 1800  # bytes; 500 more with copies of the kernel's bytes and addresses
     assert {id(row.local) for row in rows} == {id(rows[0].local)}
-
-
-def test_only_the_sockets_that_moved_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded: list[int] = []
-    row = sockets_tcp._row
-
-    def counted(reply: bytes, at: int, *rest: Any) -> sockets_tcp.Row:
-        decoded.append(at)
-        return row(reply, at, *rest)
-
-    monkeypatch.setattr(sockets_tcp, "_row", counted)
-    seen: dict[Any, Any] = {}
-    parts = [socket(n) for n in range(200)]
-    sockets_tcp.parse(b"".join(parts), {}, seen)
-    assert len(decoded) == 200
-    parts[7], parts[90] = socket(7, recv_q=1), socket(90, info=tcp_info(acked=1))
-    again: dict[Any, Any] = {}
-    sockets_tcp.parse(b"".join(parts), seen, again)
-    assert len(decoded) == 202
-    sockets_tcp.parse(b"".join(parts), again, {})
-    assert len(decoded) == 202
 
 
 def test_rates_are_of_the_socket_and_not_of_its_place() -> None:
@@ -301,13 +232,3 @@ def test_a_kernel_that_sends_less_knows_less(figures: dict[str, int], size: int)
     for name, end in ends.items():
         known = getattr(found, name)
         assert known == (expected(name, figures[name]) if end <= size else None), name
-
-
-@given(FIGURES)
-def test_a_listening_socket_has_its_queues_and_memory(figures: dict[str, int]) -> None:
-    found = row(message_of(figures, turned=False, size=280, state=10))
-    assert [getattr(found, name) for name in (*COUNTS, *MEMORY)] == [
-        figures[name] for name in (*COUNTS, *MEMORY)
-    ]
-    assert all(getattr(found, name) is None for name in (*INFO, *LONG))
-    assert found.state == "listen"

@@ -117,21 +117,6 @@ def test_a_process_whose_datagrams_wait_is_read_without_schedstat() -> None:
     assert (thread.pid, thread.ran, thread.waited, thread.cgroup) == (9, 2.0, None, "/box/two")
 
 
-def test_a_process_that_ended_is_left_out() -> None:
-    assert threads.update(host({"/proc/7/cgroup": "0::/\n"}), seen(notsent=1)) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("5 6 7", (5e-9, 6e-9, 7)), ("5", (5e-9, None, None)), (None, (None, None, None)),
-        ("a b c", (None, None, None)),
-    ],
-)  # fmt: skip
-def test_the_times_of_schedstat(text: str | None, times: tuple[float | int | None, ...]) -> None:
-    assert threads.times(text) == times
-
-
 def test_the_quota_of_a_cgroup_and_of_those_above_it() -> None:
     old = "/sys/fs/cgroup/cpu,cpuacct/box"
     files = {
@@ -178,18 +163,6 @@ def test_the_memory_of_sockets_in_a_cgroup_and_in_those_above_it() -> None:
         socket_memory.Row("memory:/old", None, None, None, 3, 62914560),
     ]
     assert socket_memory.update(host(files), {threads.Moving: threads.Moving()}) == []
-
-
-def test_the_cgroup_of_each_controller_is_known() -> None:
-    text = "9:memory:/ram\n4:cpu,cpuacct:/box/one\n0::/\n"
-    memory = seen(notsent=1)
-    rows = threads.update(host({**FILES, "/proc/7/cgroup": text}), memory)
-    assert {(row.cgroup, row.memory_cgroup) for row in rows} == {
-        ("cpu,cpuacct:/box/one", "memory:/ram")
-    }
-    known = memory[threads.Moving]
-    assert isinstance(known, threads.Moving)
-    assert known.memory_cgroups == {"memory:/ram"}
 
 
 @pytest.mark.parametrize("pid", [1, 812, 640])
