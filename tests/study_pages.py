@@ -12,6 +12,7 @@ Its result is kept in docs/records/studies/results, from which all pages and fig
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 import delay_line
+import study_points
 from veth import Pair, pair
 
 from nettop.reports.draw import svg
@@ -138,29 +140,40 @@ def run_path(name: str, rtt: float, args: argparse.Namespace) -> tuple[dict[str,
 
 def pages() -> None:
     """Write the page and the figures of each kept result, and the README."""
-    lines = []
+    found = {}
     for name in study.names():
         file = RESULTS / f"{name}.json"
         if file.exists():
-            found = told(name, json.loads(file.read_text(encoding="utf-8")))
-            file.write_text(json.dumps(found, ensure_ascii=False) + "\n", encoding="utf-8")
-            lines.append(page(name, found))
+            found[name] = told(name, json.loads(file.read_text(encoding="utf-8")))
+    lines = []
+    for name in study.names():
+        if name in found:
+            found[name]["notes"] += study_points.notes(name, found, LINKS["direction"])
+            kept = json.dumps(found[name], ensure_ascii=False)
+            (RESULTS / f"{name}.json").write_text(f"{kept}\n", encoding="utf-8")
+            lines.append(page(name, found[name]))
         else:
             one = study.load(name)
             points = f"0 of {len(one.points)}"
             lines.append(f"| {name} | {one.paper}, {one.place} | not run yet | {points} | |")
-    before = FOLDER / "README.md"
-    head = before.read_text(encoding="utf-8").split("\n| study |")[0]
-    table = "| study | paper | here | points | what is missing, and why |\n|---|---|---|---|---|\n"
-    before.write_text(f"{head}\n{table}" + "\n".join(lines) + "\n", encoding="utf-8")
+    head = (HERE / "study_readme.md").read_text(encoding="utf-8")
+    text = head.format(**study_points.summary(found)) + "\n".join(lines) + "\n"
+    (FOLDER / "README.md").write_text(text, encoding="utf-8")
 
 
 def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
     """The kept result with what its study says now of the paper, and what was special here."""
     one = study.load(name)
     paper = {"unit", "suspect", "incomparable", "against"}
+    trips = {point.rtt_ms for point in one.points}
+    trip = found["conditions"]["here"]["rtt_ms"] if len(trips) == 1 else None
     found["rows"] = [
-        {**{key: value for key, value in row.items() if key not in paper}, **repeat.cell(point)}
+        ruled(
+            one,
+            point,
+            {key: value for key, value in row.items() if key not in paper} | repeat.cell(point),
+            trip,
+        )
         for row, point in zip(found["rows"], one.points, strict=True)
     ]
     here = [
@@ -172,10 +185,41 @@ def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def ruled(
+    of: study.Study, point: study.Point, row: dict[str, Any], trip: float | None
+) -> dict[str, Any]:
+    """The row by the rules of today: its conditions, and whether it is void or not compared.
+
+    `trip` is the round trip of all points; None: that of a point is not known.
+    """
+    path, unit = point.figure or of.figure, row.get("unit", of.unit)
+    if "measured" in row and "points" in row:
+        row |= repeat.spacing(path, row["points"])
+        if found := re.fullmatch(r"details\.points\.(\d+)\.(\w+)", path):
+            row["measured"] = row["points"][int(found[1])][found[2]] / (point.scale or of.scale)
+    if point.rtt_ms and "measured" in row and "asked" not in row:
+        row |= repeat.round_trip(point, trip or 0.0)
+        if trip is None:
+            del row["offered"]
+    for kind in ("skipped", "incomparable"):
+        for key, reason in LINKS[kind].items():
+            names, _, points = key.partition(": ")
+            if any(map(partial(fnmatch, of.id), names.split())) and fnmatch(point.name, points):
+                kept = row.get(kind, "").startswith("void: ")
+                row[kind] = row[kind] if kept else reason
+    why = report.missed(row) or row.get("skipped", "").removeprefix("void: ")
+    if "measured" in row and why:
+        value = row.pop("measured")
+        row["skipped"] = f"void: {why} ({value:.4g} {unit})"
+    return row
+
+
 def brief(reason: str) -> str:
     """A reason without its figures, which are on the page."""
+    if reason.startswith("void: a round trip"):
+        return "void: another round trip"
     void = "void: the sender did not reach the rate"
-    return void if reason.startswith("void: offered ") else reason
+    return void if reason.startswith("void: offered ") else re.sub(r" \([^()]*\)$", "", reason)
 
 
 def page(name: str, found: Mapping[str, Any]) -> str:
@@ -192,9 +236,12 @@ def page(name: str, found: Mapping[str, Any]) -> str:
             picture = picture.replace(f"var({variable})", colour)
         (FOLDER / f"{name}{ending}.svg").write_text(picture, encoding="utf-8")
         text += f"\n![{figure.title}]({name}{ending}.svg)\n"
+        text += f"\n{figure.note}\n" if figure.note else ""
     (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
     emulated = found["conditions"]["here"].get("emulated", "")
-    how = (f"emulated: {emulated}" if emulated else "run") if measured else "impossible"
+    void = any(row.get("skipped", "").startswith("void: ") for row in found["rows"])
+    how = f"emulated: {emulated}" if emulated else "run"
+    how = how if measured else "void" if void else "impossible"
     why = Counter(brief(row["skipped"]) for row in found["rows"] if "skipped" in row)
     missing = "; ".join(
         f"{count} point{'s' * (count > 1)}: {reason}" for reason, count in why.most_common(3)

@@ -286,12 +286,28 @@ def test_a_change_of_shares_is_a_difference_and_has_no_ratio() -> None:
 
 
 @folded(("more", "remark"), [
-    ({"suspect": True}, ""), ({"incomparable": "another MTU"}, "not compared: another MTU"),
+    ({"suspect": True}, "not compared: the published value is doubtful"),
+    ({"incomparable": "another MTU"}, "not compared: another MTU"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_has_no_ratio(more: dict[str, Any], remark: str) -> None:
     row = {"point": "a", "published": 50, "measured": 100.0}
     assert trials_report.cells_of(row) == ("100", "2.00", "")
     assert trials_report.cells_of(row | more) == ("100", "", remark)
+    (figure,) = reports.report({**of_kind("study"), "rows": [row | more]}).figures
+    assert (figure.title, [one.name for one in figure.series]) == ("Measured", ["measured"])
+    assert trials_report.svg({**of_kind("study"), "rows": [row | more]}).count("<rect") == 1
+
+
+@pytest.mark.parametrize("many", [1, 20], ids=["upright", "lying"])
+def test_a_zero_a_void_value_and_none_differ_in_the_picture(many: int) -> None:
+    document = study([(f"{n} kpps", 5, value) for n, value in enumerate([0.0, None, None])])
+    document["rows"][1]["skipped"] = "void: offered 1 Mb/s of 2 Mb/s"
+    document["rows"] += study([(f"{n} Mbit/s", 5, 3.0) for n in range(many)])["rows"]
+    (figure,) = reports.report(document).figures
+    page = draw.svg(figure, "f")
+    assert (page.count(">void</text>"), page.count(">0</text>")) == (1, 2)  # and of the axis
+    assert [point.x for point in figure.series[1].points[:2]] == ["0 kpps", "1 kpps"]
+    assert ",measured,1 kpps,,,,," in csv_text(reports.report(document))
 
 
 def test_a_study_whose_baseline_was_not_run_has_no_measured_change() -> None:

@@ -67,6 +67,9 @@ def test_a_bad_study_is_one_sentence(change: dict[str, Any], sentence: str) -> N
     [
         (study.Point("a", 1, mtu=9000), "needs MTU 9000"),
         (study.Point("a", 1, rtt_ms=72.9), "needs a path of 72.9 ms; this one has 0.20 ms"),
+        (study.Point("a", 1, rtt_ms=0.18), "needs a path of 0.18 ms; this one has 0.20 ms"),
+        (study.Point("a", 1, rtt_ms=0.195), ""),
+        (study.Point("a", 1, options={"neighbour": 3}), "there is no CPU 3 here"),
         (study.Point("a", 1, skip="harmful"), "harmful"),
         (study.Point("a", 1, options={"cpu_there": (13,)}), "no CPU 13 there"),
         (study.Point("a", 1, options={"sizes": (8000,)}), "larger MTU"),
@@ -96,7 +99,7 @@ def result(rate: float | None) -> TrialResult:
 @folded("name", study.names())
 def test_a_note_says_whether_the_paper_says_it_or_the_repetition_does_it(name: str) -> None:
     for note in study.load(name).notes:
-        assert note.startswith(("Paper: ", "Here: "))
+        assert note.startswith(("Paper: ", "Here: ", "Computed: "))
         assert note.endswith(".")
 
 
@@ -108,6 +111,23 @@ def test_a_figure_is_found_by_its_path() -> None:
     assert repeat.figure(found, deep, result(1.0))["measured"] == 3.0
     with pytest.raises(TrialError, match=r"no details\.knees\.1\.k"):
         repeat.figure(found, replace(point, figure="details.knees.1.k"), result(1.0))
+
+
+def test_the_spacing_and_the_round_trip_that_were_offered_stand_beside_the_requested() -> None:
+    found = study.parse("s", {**MINIMAL, "tool": "udp-sweep", "figure": "details.points.0.wire"})
+    swept = [{"spacing_us": 0.0, "offered_us": 4.8, "wire": 2e9},
+             {"spacing_us": 4.0, "offered_us": 4.3, "wire": 3e9}]  # fmt: skip
+    sweep = replace(result(1.0), measured=Measured(details={"points": swept}))
+    row = repeat.figure(found, found.points[0], sweep)
+    assert (row["measured"], row["asked"], row["offered"]) == (2000, 0.0, 4.8)
+    with pytest.raises(TrialError, match=r"^void: a spacing of 4.3 µs, not 4 µs$"):
+        repeat.figure(found, replace(found.points[0], figure="details.points.1.wire"), sweep)
+    far = repeat.round_trip(study.Point("a", 1, rtt_ms=72.9), 91.581)
+    assert report.missed(far) == "a round trip of 91.58 ms, not 72.9 ms"
+    assert not report.missed(repeat.round_trip(study.Point("a", 1, rtt_ms=72.9), 74.4))
+    assert not repeat.round_trip(study.Point("a", 1), 0.1)
+    shown = [report._offered({"point": "a", **one}) for one in (row, far, {"asked": 2e6})]
+    assert shown == ["4.8 µs / back to back", "91.58 ms / 72.9 ms", "not recorded / 2 Mb/s"]
 
 
 def test_a_point_that_says_nothing_is_void_and_the_offered_rate_stands_beside_the_asked() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Iterator
 from itertools import pairwise
+from math import isnan
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,6 +99,8 @@ def _lying(axes: Axes, figure: Figure, names: list[str]) -> None:
             fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
         )  # fmt: skip
         _intervals(axes, series.points, ys, INK, lying=True)
+        for y, word in _words(series.points, ys):
+            axes.annotate(word, (0, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_yticks(range(len(names)), [_two_lines(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(*_span(*axes.get_xlim()))
@@ -225,6 +229,15 @@ def _bars(
         fill=not series.dashed, hatch="//" if series.dashed else None, label=series.name,
     )  # fmt: skip
     _intervals(axes, series.points, left, INK)
+    for x, word in _words(series.points, left):
+        axes.annotate(word, (x, 0), (0, 2), textcoords="offset points", ha="center", fontsize=7)
+
+
+def _words(points: tuple[Point, ...], places: list[float]) -> Iterator[tuple[float, str]]:
+    """The word at the place of a bar that cannot be seen: a value of 0, or none."""
+    for point, place in zip(points, places, strict=True):
+        if isnan(point.y) or not point.y:
+            yield place, "void" if isnan(point.y) else "0"
 
 
 def _intervals(

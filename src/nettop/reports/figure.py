@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from math import isnan
 from typing import Literal
 
 from ..terms.dataclass import dataclass
@@ -19,7 +20,10 @@ Mark = Literal["line", "dots", "bar", "stack", "histogram"]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value `y` at a number or name `x`; `low` and `high` are the ends of its interval."""
+    """One value `y` at a number or name `x`; `low` and `high` are the ends of its interval.
+
+    NaN: the measurement of a bar is void.
+    """
 
     x: float | str
     y: float
@@ -87,7 +91,7 @@ COLUMNS = ("figure", "series", "x", "y", "low", "high", "x_label", "y_label")
 
 
 def csv_text(report: Report) -> str:
-    """All samples; the first row names the columns. An unknown interval is an empty cell."""
+    """All samples, the first row names the columns; an unknown interval or void value is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -96,7 +100,8 @@ def csv_text(report: Report) -> str:
             for point in series.points:
                 ends = ["" if end is None else f"{end:.10g}" for end in (point.low, point.high)]
                 x = point.x if isinstance(point.x, str) else f"{point.x:.10g}"
-                cells = [figure.title, series.name, x, f"{point.y:.10g}", *ends, figure.x, figure.y]
+                y = "" if isnan(point.y) else f"{point.y:.10g}"
+                cells = [figure.title, series.name, x, y, *ends, figure.x, figure.y]
                 writer.writerow([_csv_cell(cell) for cell in cells])
     return out.getvalue()
 

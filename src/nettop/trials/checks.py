@@ -18,7 +18,7 @@ SLACK: Final = 1.005  # tolerance for the clocks of two hosts
 FAULT: Final = 0.01  # of the link rate: a lower result is not plausible
 SPREAD: Final = 0.10  # interquartile range as a share of the median
 AGREE: Final = 0.01  # difference between interface counters and the tool
-REACHED: Final = 0.95  # of the rate asked; the papers print rates in two digits
+REACHED: Final = 0.95  # of what was asked; the papers print rates in two digits
 VOID: Final = ("possible", "offered")
 SATURATED: Final = 95.0  # percent busy
 
@@ -75,6 +75,11 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
         yield Check("possible", ok=False, because=f"{figures}: implausible, below 1 %")
     else:
         yield Check("possible", ok=True, because=figures)
+
+
+def reached(asked: float, offered: float) -> bool:
+    """Whether a rate, a spacing or a round trip is the one that was asked; 0 asks for none."""
+    return not asked or min(asked, offered) >= REACHED * max(asked, offered)
 
 
 def _offered(o: Options, m: Measured) -> Iterator[Check]:

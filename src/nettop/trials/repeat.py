@@ -11,13 +11,15 @@ from dataclasses import field, replace
 from statistics import median
 from typing import Any, Final, cast
 
+from ..changes.plan import plan
+from ..host.source import Live
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from . import checks, results, tool
 from . import run as runner
 from .end import Cancelled, PeerError
 from .lever import LeverError, Switch
-from .report import middle
+from .report import middle, missed
 from .result import Document, Options, Progress, TrialResult, given
 from .run import TrialError, Watch, nobody
 from .study import Point, Study
@@ -96,11 +98,12 @@ def obstacle(point: Point, options: Options, pair: Pair) -> str:
         return f"needs a NIC whose interrupts have a core; {pair.nic} is virtual"
     if point.mtu and point.mtu > pair.mtu:
         return f"needs MTU {point.mtu} at both ends; it is {pair.mtu}"
-    if point.rtt_ms and pair.rtt_ms < 0.5 * point.rtt_ms:
+    if point.rtt_ms and not checks.reached(point.rtt_ms, pair.rtt_ms):
         return f"needs a path of {point.rtt_ms:g} ms; this one has {pair.rtt_ms:.2f} ms"
     for wanted, cpus, where in (
         (options.cpu_here, pair.cpus_here, "here"),
         (options.cpu_there, pair.cpus_there, "there"),
+        (() if options.neighbour is None else (options.neighbour,), pair.cpus_here, "here"),
     ):
         absent = [cpu for cpu in wanted if cpu not in cpus]
         if absent:
@@ -164,7 +167,8 @@ def run(
                 trials.pop(point.name, None)
                 trial = _trial(study, point, options[point.name], pair, watch, cancel)
                 trials[point.name] = trial
-            taken[point.name].append(figure(study, point, trials[point.of or point.name]))
+            measurement = figure(study, point, trials[point.of or point.name])
+            taken[point.name].append(measurement | round_trip(point, pair.rtt_ms))
         except Cancelled:
             cancel.set()
             why[point.name] = "cancelled"
@@ -184,6 +188,25 @@ def run(
     }  # fmt: skip
     results.keep("study", document)
     return document
+
+
+def round_trip(point: Point, rtt_ms: float) -> Document:
+    """The round trip that a point requests, and that of the path."""
+    if not point.rtt_ms:
+        return {}
+    return {"condition": "round trip", "asked": point.rtt_ms, "offered": round(rtt_ms, 3)}
+
+
+def spacing(path: str, points: Sequence[Mapping[str, Any]]) -> Document:
+    """The spacing that was requested, and the achieved one, of the point of a sweep at this path.
+
+    Nothing for a figure of several points.
+    """
+    found = re.match(r"details\.points\.(\d+)", path)
+    if not found and len(points) != 1:
+        return {}
+    one = points[int(found[1]) if found else 0]
+    return {"condition": "spacing", "asked": one["spacing_us"], "offered": one["offered_us"]}
 
 
 def cell(point: Point) -> Document:
@@ -223,6 +246,8 @@ def _trial(
     wanted = [(name.replace("{nic}", pair.nic), value) for name, value in point.settings.items()]
     if not wanted:
         return runner.run(study.tool, options, watch, cancel)
+    if reasons := [why for setting in wanted if (why := _unsettable(setting))]:
+        raise LeverError("; ".join(dict.fromkeys(reasons)))
     with Switch([wanted], f"study {study.id}") as lever:
         lever.put(1)
         if cancel.wait(lever.pause):
@@ -230,17 +255,18 @@ def _trial(
         return runner.run(study.tool, options, watch, cancel)
 
 
-def figure(study: Study, point: Point, result: TrialResult) -> Document:
-    """The figure of the result in the published unit.
+def _unsettable(wanted: tuple[str, str]) -> str:
+    """Why this host cannot have this setting; empty if it can."""
+    try:
+        plan([wanted], Live())
+    except (OSError, ValueError, LookupError) as error:
+        return sentence(error)
+    return ""
 
-    TrialError if the result has none, or one that says nothing: a check of `checks.VOID` failed, or
-    too few packets were sent for the published loss.
-    """
-    for check in result.faults:
-        if check.name in checks.VOID:
-            raise TrialError(f"void: {check.because}")
+
+def _value(path: str, result: TrialResult) -> float:
+    """The number at this path of the result; TrialError if there is none."""
     value: object = result.document()
-    path = point.figure or study.figure
     for step in path.split("."):
         try:
             value = (
@@ -252,6 +278,20 @@ def figure(study: Study, point: Point, result: TrialResult) -> Document:
             raise TrialError(f"the result has no {path}") from None
     if not isinstance(value, int | float):
         raise TrialError(f"{path} is not a number")
+    return value
+
+
+def figure(study: Study, point: Point, result: TrialResult) -> Document:
+    """The figure of the result in the published unit.
+
+    TrialError if the result has none, or one that says nothing: a check of `checks.VOID` failed, or
+    too few packets were sent for the published loss.
+    """
+    for check in result.faults:
+        if check.name in checks.VOID:
+            raise TrialError(f"void: {check.because}")
+    path = point.figure or study.figure
+    value = _value(path, result)
     loss, least = result.measured.loss, middle(point.published)
     if path == "loss.percent" and loss and least and loss.sent * least < 100:
         raise TrialError(f"void: {loss.sent:,} packets cannot show a loss of {least:g} %")
@@ -270,7 +310,9 @@ def figure(study: Study, point: Point, result: TrialResult) -> Document:
     document = result.document()
     if result.measured.latency is not None:
         measurement["latency"] = document["latency"]
-    points = result.measured.details.get("points")
+    points = cast("Sequence[Mapping[str, Any]]", result.measured.details.get("points"))
     if points and study.tool == "udp-sweep":
-        measurement["points"] = points
+        measurement |= {"points": points, **spacing(path, points)}
+        if why := missed(measurement):
+            raise TrialError(f"void: {why}")
     return measurement

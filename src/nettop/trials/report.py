@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..terms import units
+from . import checks
 
 NAMES: Final = {
     "cores": "cores of the two ends", "mtu": "MTU", "nic": "NIC", "os": "OS",
@@ -35,11 +36,18 @@ def cells_of(row: Mapping[str, Any], unit: str = "") -> tuple[str, str, str]:
     if "measured" not in row:
         return "–", "", row.get("skipped", "")
     why = row.get("incomparable", "")
-    remark = "; ".join((*((f"not compared: {why}",) if why else ()), *row.get("faults", ())))
-    paper = middle(row["published"])
-    compared = paper and not (why or row.get("suspect") or _lost(row, unit))
-    ratio = f"{row['measured'] / paper:.2f}" if paper and compared else ""
+    why = f"not compared: {why}" if why else ""
+    if row.get("suspect"):
+        why = "not compared: the published value is doubtful"
+    remark = "; ".join((*((why,) if why else ()), *row.get("faults", ())))
+    paper = comparable(row)
+    ratio = f"{row['measured'] / paper:.2f}" if paper and not _lost(row, unit) else ""
     return _digits(row["measured"]), ratio, remark
+
+
+def comparable(row: Mapping[str, Any]) -> float | None:
+    """The published value of a row; None for words, and where it is not compared."""
+    return None if row.get("incomparable") or row.get("suspect") else middle(row["published"])
 
 
 def _lost(row: Mapping[str, Any], unit: str) -> bool:
@@ -151,10 +159,29 @@ def _paced(document: Mapping[str, Any]) -> bool:
 
 
 def _offered(row: Mapping[str, Any]) -> str:
-    """The rate at which datagrams were sent, and the one that was asked."""
+    """The rate or spacing of datagrams, or the round trip, and the one that was asked."""
     if "asked" not in row:
         return ""
-    return f"{units.scaled(row['offered'], 'b/s')} / {units.scaled(row['asked'], 'b/s')}"
+    return f"{_amount(row, row.get('offered'))} / {_amount(row, row['asked'])}"
+
+
+def _amount(row: Mapping[str, Any], value: float | None) -> str:
+    """A condition of the row with its unit; a spacing of 0 is none."""
+    name = row.get("condition", "rate")
+    if value is None:
+        return "not recorded"
+    if name == "rate":
+        return units.scaled(value, "b/s")
+    return f"{value:.4g} {'ms' if name == 'round trip' else 'µs'}" if value else "back to back"
+
+
+def missed(row: Mapping[str, Any]) -> str:
+    """What the condition of the row was, where that is not the one that was asked."""
+    asked, offered = row.get("asked"), row.get("offered")
+    if asked is None or offered is None or checks.reached(asked, offered):
+        return ""
+    name = row.get("condition", "rate")
+    return f"a {name} of {_amount(row, offered)}, not {_amount(row, asked)}"
 
 
 def _range(row: Mapping[str, Any]) -> str:
@@ -193,9 +220,9 @@ def markdown(document: Mapping[str, Any]) -> str:
 
 
 def svg(document: Mapping[str, Any]) -> str:
-    """A bar for the published and the measured value of each point; skipped points have one bar."""
+    """Bars of the published, where it is compared, and of the measured value of each point."""
     points = document["rows"]
-    figures = [v for r in points for v in (middle(r["published"]), r.get("measured")) if v]
+    figures = [v for r in points for v in (comparable(r), r.get("measured")) if v]
     top = max(figures, default=1.0)
     height = 34 * len(points) + 60
     out = [
@@ -206,7 +233,7 @@ def svg(document: Mapping[str, Any]) -> str:
     for number, row in enumerate(points):
         y = 50 + 34 * number
         out.append(_element("text", str(row["point"])[:38], x=8, y=y + 16))
-        bars = ((middle(row["published"]), "#999", 0), (row.get("measured"), "#36c", 13))
+        bars = ((comparable(row), "#999", 0), (row.get("measured"), "#36c", 13))
         for value, colour, down in bars:
             if value is None:
                 continue

@@ -7,8 +7,8 @@ A study is `rules/studies/<paper>-<table>.toml`:
     figure                 path of the figure in the result: `bits_per_second`, `loss.percent`, …
     unit, scale            the published unit, in bit/s or our unit of the figure (Mbit/s: 1e6)
     encodes                ids of the knowledge base
-    requires, notes        sentences: what the pair of hosts must have; what the "Paper: " says, and
-                           what the repetition does "Here: "
+    requires, notes        sentences: what the pair of hosts must have; what the "Paper: " says,
+                           what is "Computed: " from it, what the repetition does "Here: "
     [conditions]           of the paper, printed next to those of this host
     [options]              of all trials: streams, length, window, seconds, …
     [[point]]

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
+from math import nan
 from typing import Any, Final, cast
 
-from ...trials.report import condition, head, middle, named, sentences
+from ...trials.report import comparable, condition, head, named, sentences
 from ...trials.report import rows as cells
 from .. import reading
 from ..figure import Figure, Point, Report, Series, Table
@@ -91,7 +92,7 @@ def _curves(unit: str, points: list[Document], names: list[re.Match[str]]) -> Fi
         ]
         label = curve or "points"
         papers = tuple(
-            Point(x, value) for x, row in rows_of if (value := middle(row["published"])) is not None
+            Point(x, value) for x, row in rows_of if (value := comparable(row)) is not None
         )
         here = tuple(_measured(x, row) for x, row in rows_of if "measured" in row)
         if here:
@@ -111,13 +112,16 @@ def _measured(x: float | str, row: Document) -> Point:
 
 def _bars(unit: str, points: list[Document]) -> Figure:
     papers = tuple(
-        Point(str(row["point"]), value)
-        for row in points
-        if (value := middle(row["published"])) is not None
+        Point(str(row["point"]), value) for row in points if (value := comparable(row)) is not None
     )
-    here = tuple(_measured(str(row["point"]), row) for row in points if "measured" in row)
+    here = tuple(
+        _measured(str(row["point"]), row) if "measured" in row else Point(str(row["point"]), nan)
+        for row in points
+        if "measured" in row or str(row.get("skipped", "")).startswith("void: ")
+    )
     series = [Series("published", papers, dashed=True, colour=0)] if papers else []
     if here:
         series.append(Series("measured", here, colour=1))
     names = tuple(str(row["point"]) for row in points)
-    return Figure("Published and measured", "", unit, "bar", tuple(series), names=names)
+    title = "Published and measured" if papers else "Measured"
+    return Figure(title, "", unit, "bar", tuple(series), names=names)

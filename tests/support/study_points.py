@@ -1,0 +1,208 @@
+"""What the points of all kept results show together, as sentences and a table.
+
+Each number here comes from the points, so that no sentence says more than they do.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatch
+from statistics import median
+from typing import Any
+
+from nettop.trials import report, study
+
+SECONDS = re.compile(r"^\d+ s, ")
+Found = Mapping[str, Mapping[str, Any]]  # by study its result
+
+
+def state(of: study.Study, point: study.Point) -> tuple[object, ...]:
+    """What makes two runs the same here: all but their seconds."""
+    options = {**of.options, **point.options}
+    asked = {key: value for key, value in options.items() if key not in ("seconds", "count")}
+    figure = point.figure or of.figure
+    settings = tuple(sorted(point.settings.items()))
+    return of.tool, figure, point.mtu, point.rtt_ms, settings, tuple(sorted(asked.items()))
+
+
+def runs(row: Mapping[str, Any]) -> tuple[float, ...]:
+    """What each run of a point measured; none for a void point."""
+    return tuple(row.get("samples") or ([row["measured"]] if "measured" in row else ()))
+
+
+def repeated(name: str, found: Found) -> dict[tuple[object, ...], list[float]]:
+    """By state the rates of TCP of one page."""
+    of = study.load(name)
+    values: dict[tuple[object, ...], list[float]] = defaultdict(list)
+    for point, row in zip(of.points, found[name]["rows"], strict=True):
+        if of.tool == "bulk":
+            values[state(of, point)] += runs(row)
+    return values
+
+
+def factor(values: Iterable[float]) -> float:
+    """The largest by the least; 1 for fewer than two."""
+    some = sorted(values)
+    return some[-1] / some[0] if some else 1.0
+
+
+def within(found: Found, names: Iterable[str]) -> float:
+    """The largest factor between runs of one state on one page."""
+    return max(
+        (factor(some) for name in names for some in repeated(name, found).values()), default=1.0
+    )
+
+
+def between(found: Found) -> float:
+    """The largest factor between runs of one state on two pages, without a round trip."""
+    every: dict[tuple[object, ...], list[float]] = defaultdict(list)
+    for name in near(found):
+        for key, some in repeated(name, found).items():
+            every[key] += some
+    return max(map(factor, every.values()))
+
+
+def near(found: Found) -> list[str]:
+    """The studies without a round trip of their own."""
+    return [name for name in found if not any(p.rtt_ms for p in study.load(name).points)]
+
+
+def far(found: Found) -> list[str]:
+    """Those with one at each point that has a value."""
+    return [name for name in found if all(p.rtt_ms for p in study.load(name).points)]
+
+
+def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[str]:
+    """What the page of a study adds: repetitions, pages of the same runs, the direction."""
+    of = study.load(name)
+    own = {state(of, point) for point in of.points}
+    some = {key: value for key, value in repeated(name, found).items() if len(value) > 1}
+    if some and any("seconds" in point.options for point in of.points):
+        worst = max(some.values(), key=factor)
+        low, high = min(worst), max(worst)
+        yield (
+            "Here: each cell is one run of at most 2 s: points that differ only in their seconds "
+            f"are repetitions, and differ by up to a factor of {factor(worst):.2g} "
+            f"({low:.2g} to {high:.2g} {of.unit})."
+        )
+    others = [study.load(other) for other in found if other != name]
+    twins = [
+        other.id for other in others
+        if len(own) > 1 and {state(other, point) for point in other.points} == own
+        and any("measured" in row for row in found[other.id]["rows"])
+        and any("measured" in row for row in found[name]["rows"])
+    ]  # fmt: skip
+    if twins:
+        yield f"Here: {' and '.join(twins)} ran the same states: their pages differ by chance."
+    yield f"Here: the direction of the paper: {direction(name, found, directions)}."
+
+
+def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
+    """At which changes of the paper those here went the same way, by more than runs differ."""
+    rows = {row["point"]: row for row in found[name]["rows"]}
+    if not any("measured" in row for row in rows.values()):
+        return "not tested, no point has a value"
+    for patterns, said in directions.items():
+        if any(fnmatch(name, one) for one in patterns.split()):
+            return said
+    if study.load(name).figure == "loss.percent":
+        lost = [row["measured"] > 0 for row in rows.values() if lossy(row)]
+        return f"packets are lost at {sum(lost)} of {len(lost)} points with a loss in the paper"
+    names = far(found) if name in far(found) else near(found)
+    least = within(found, names)
+    own = study.load(name)
+    kinds = {point.name: state(own, point) for point in own.points}
+    every = repeated(name, found)
+    seen: dict[str, bool] = {}
+    other: dict[str, bool] = {}
+    open_ = set()
+    for point, row in rows.items():
+        base = rows.get(row.get("against", ""), {})
+        papers = [
+            report.comparable(one) or 0.0 if "measured" in one else 0.0 for one in (row, base)
+        ]
+        if not all(papers) or papers[0] == papers[1]:
+            continue
+        here, before = every[kinds[point]], every[kinds[row["against"]]]
+        change = median(here) / median(before)
+        words = f"{SECONDS.sub('', point)} ({100 * (change - 1):+.0f} %)"
+        if not apart(here, before, least):
+            open_.add(SECONDS.sub("", point))
+        elif (change > 1) is (papers[0] > papers[1]):
+            seen[words] = True
+        else:
+            other[words] = True
+    parts = [f"seen at {' and '.join(seen)}"] if seen else []
+    parts += [f"the opposite at {' and '.join(other)}"] if other else []
+    which = "the others" if parts else f"any of its {len(open_)} changes"
+    how = f"by a factor of up to {least:.2g}, or their ranges overlap"
+    parts += [f"not resolved at {which}: runs of one state differ {how}"] if open_ else []
+    return "; ".join(parts)
+
+
+def lossy(row: Mapping[str, Any]) -> bool:
+    """Whether the point has a value, and a loss in the paper."""
+    return "measured" in row and "unit" not in row and (report.middle(row["published"]) or 0) > 0
+
+
+def apart(some: list[float], others: list[float], least: float) -> bool:
+    """Whether the ranges of two states differ; of single runs, by more than runs of one state."""
+    if min(map(len, (some, others))) > 1:
+        return min(some) > max(others) or min(others) > max(some)
+    return factor((median(some), median(others))) > least
+
+
+def wide_area(found: Found) -> tuple[str, list[tuple[bool, float, float]]]:
+    """The table of the wide-area studies; of each row whether its ranges overlap, and ratios."""
+    cells: dict[tuple[float, str], dict[bool, list[tuple[float, float]]]] = {}
+    trips: dict[float, list[float]] = defaultdict(list)
+    pages: dict[float, list[str]] = defaultdict(list)
+    for name in far(found):
+        for point, row in zip(study.load(name).points, found[name]["rows"], strict=True):
+            if "measured" in row and point.rtt_ms:
+                streams = f"{point.options['streams']}"
+                tuned = bool(point.settings)
+                group = cells.setdefault((point.rtt_ms, streams), {False: [], True: []})
+                group[tuned].append((row["published"], row["measured"]))
+                trips[point.rtt_ms].append(row["offered"])
+                if name not in pages[point.rtt_ms]:
+                    pages[point.rtt_ms].append(name)
+    lines, said = [], []
+    for (rtt, streams), group in sorted(cells.items()):
+        middles = {
+            tuned: [median(one) for one in zip(*some, strict=True)] for tuned, some in group.items()
+        }
+        here = {tuned: [one for _, one in some] for tuned, some in group.items()}
+        ratios = [middles[True][place] / middles[False][place] for place in (0, 1)]
+        shown = [
+            f"{middles[tuned][0]:.2f} | {middles[tuned][1]:.2f} "
+            f"({min(here[tuned]):.2g} to {max(here[tuned]):.2g})"
+            for tuned in (False, True)
+        ]
+        measured = " to ".join(
+            dict.fromkeys(f"{end:.3g}" for end in (min(trips[rtt]), max(trips[rtt])))
+        )
+        which = ", ".join(one.removeprefix("valente-") for one in pages[rtt])
+        lines.append(
+            f"| {rtt:g} ms | {measured} ms | {which} | {streams} | {' | '.join(shown)} "
+            f"| {ratios[0]:.1f} | {ratios[1]:.1f} | {len(here[False])} |"
+        )
+        overlap = min(here[True]) <= max(here[False]) and min(here[False]) <= max(here[True])
+        said.append((overlap, *ratios))
+    return "\n".join(lines), said
+
+
+def summary(found: Found) -> dict[str, object]:
+    """The numbers of the README, by the names that its template has."""
+    table, ratios = wide_area(found)
+    away = [row for name in far(found) for row in found[name]["rows"]]
+    values = [value for row in away for value in runs(row)]
+    kept = [row for row in away if "measured" in row]
+    return {
+        "within": f"{within(found, near(found)):.2g}", "between": f"{between(found):.2g}",
+        "far": f"{within(found, far(found)):.2g}", "low": f"{min(values):.2g}",
+        "high": f"{max(values):.2g}", "kept": len(kept), "away": len(away), "wide_area": table,
+        "warned": sum("faults" in row for row in kept), "rows": len(ratios),
+        "overlaps": sum(overlap for overlap, _, _ in ratios),
+        "others": sum((paper > 1) is not (here > 1) for _, paper, here in ratios),
+    }  # fmt: skip
