@@ -105,8 +105,7 @@ def run(args: argparse.Namespace) -> int:
     judge = _silent.judge(source, args)
 
     seen: list[Judgement] = []
-    target = args.target or ""
-    brief = Brief(target if _port(target) else _address(target) or "")
+    brief = Brief(_address(args.target or "") or "")
 
     def judged(frame: Frame, facts: Facts) -> None:
         seen[:] = (judge.judge(facts),)
@@ -260,11 +259,9 @@ def _check(facts: Facts, target: str) -> None:
     The interfaces of other namespaces, NAME@NAMESPACE, are not known at once.
     """
     names = [nic.name for nic in facts.nics]
-    if target in names or target.isdecimal() or "@" in target or _port(target):
-        return
-    if _address(target) is not None:
-        return
-    raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
+    known = target in names or target.isdecimal() or "@" in target
+    if not known and _address(target) is None:
+        raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
 
 
 def _flows(facts: Facts, target: str) -> list[Limit]:
@@ -295,7 +292,7 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     found = _flows(facts, target)
     if not found and target.isdecimal():
         raise Refused(_no_flow(facts, target), 2)
-    address = target if _port(target) else _address(target)
+    address = _address(target)
     if not found and address is not None:
         raise Refused(f"no flow from or to {address} wants to move data", 2)
     if not found:
@@ -318,7 +315,7 @@ def _no_flow(facts: Facts, pid: str) -> str:
 
 
 def _address(target: str) -> str | None:
-    """`ADDRESS:PORT` as limits have it; IPv6 also without brackets or in a long form.
+    """`ADDRESS:PORT` as limits have it, or `:PORT`; IPv6 also without brackets or in a long form.
 
     None: it is no address with a port.
     """
@@ -326,6 +323,8 @@ def _address(target: str) -> str | None:
 
     from ..facts.flow_words import end
 
+    if _port(target):
+        return target
     text, _, port = target.rpartition(":")
     try:
         address = ip_address(text.removeprefix("[").removesuffix("]"))
