@@ -13,7 +13,6 @@ there before, so that nothing else is removed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import select
 import signal
@@ -215,7 +214,9 @@ def file(path: str) -> File:
     magic, bits, order, machine = _ELF.unpack(data[: _ELF.size].ljust(_ELF.size))
     if (magic, bits, order) != (b"\x7fELF", 2, 1) or machine not in _MACHINES:
         raise ValueError(f"{path} is not the one file of nettop: make binary builds it")
-    digest = hashlib.sha256(data).hexdigest()
+    from hashlib import sha256  # late: with OpenSSL it takes 4 MB
+
+    digest = sha256(data).hexdigest()
     return File(os.path.abspath(path), _MACHINES[machine], len(data), digest)
 
 

@@ -17,22 +17,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..facts.kinds.pair import Pair
 from ..facts.pair.words import short
 from ..host import prefix
-from ..host.recording import Mark, Replay
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
 from ..terms.errors import sentence
 from ..terms.text import safe
-from ..views.both import names
 from ..views.scene import Note, Peer
 from .notes import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..facts.kinds.pair import Pair
     from ..host.distant import Distant
+    from ..host.recording import Mark, Replay
     from ..views.observer import Observation
 
 SLOW: Final = 3.0  # seconds without an answer after which a message says so
@@ -211,6 +207,8 @@ class Pairing:
     def __init__(self, near: Replay, far: Replay, mark: Mark, tell: Callable[[Note], None]) -> None:
         """`far` follows `near`; `mark` is that of `near`."""
         self.near, self.far = near, far
+        from ..views.both import names
+
         one, other = names(near, far)
         self.hosts = short(one), short(other)
         self.clock = f"recorded at both ends; {mark.clock(self.hosts[1])}"
