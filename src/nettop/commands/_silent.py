@@ -36,7 +36,7 @@ def answer(
     from ..terms.text import few
     from . import emit, print_lines
 
-    if told(source, args, brief or str(refused), seen):
+    if told(source, args, (brief or str(refused)).partition(". ")[0], seen):
         return 0
     others = few((one.id for one in seen.judgement.findings), MOST)
     rest = f". No finding names it; of this host: {others} (`nettop advise`)" if others else ""

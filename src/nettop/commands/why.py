@@ -203,8 +203,7 @@ def look(
     until, taken = due + seconds, 0
     # a host on which each sample takes long is looked at for up to twice the time
     while source.ends or source.now() < until - interval / 2 + seconds * (taken < LEAST):
-        due += interval
-        taken += 1
+        due, taken = due + interval, taken + 1
         if not source.wait(due - source.now()):
             break
         sampler.ask(trouble.asked(frame, facts))
