@@ -208,6 +208,7 @@ def ruled(
                 kept = row.get(kind, "").startswith("void: ")
                 row[kind] = row[kind] if kept else reason
     why = report.missed(row) or row.get("skipped", "").removeprefix("void: ")
+    why = "another round trip" if why.startswith("a round trip of ") else why
     if "measured" in row and why:
         value = row.pop("measured")
         row["skipped"] = f"void: {why} ({value:.4g} {unit})"
@@ -216,8 +217,6 @@ def ruled(
 
 def brief(reason: str) -> str:
     """A reason without its figures, which are on the page."""
-    if reason.startswith("void: a round trip"):
-        return "void: another round trip"
     void = "void: the sender did not reach the rate"
     return void if reason.startswith("void: offered ") else re.sub(r" \([^()]*\)$", "", reason)
 

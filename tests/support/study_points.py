@@ -81,8 +81,8 @@ def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[st
         worst = max(some.values(), key=factor)
         low, high = min(worst), max(worst)
         yield (
-            "Here: each cell is one run of at most 2 s: points that differ only in their seconds "
-            f"are repetitions, and differ by up to a factor of {factor(worst):.2g} "
+            "Here: one run of at most 2 s a cell: points that differ only in their seconds "
+            f"are repetitions; they differ by up to a factor of {factor(worst):.2g} "
             f"({low:.2g} to {high:.2g} {of.unit})."
         )
     others = [study.load(other) for other in found if other != name]
@@ -93,7 +93,7 @@ def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[st
         and any("measured" in row for row in found[name]["rows"])
     ]  # fmt: skip
     if twins:
-        yield f"Here: {' and '.join(twins)} ran the same states: their pages differ by chance."
+        yield f"Here: the same states as in {' and '.join(twins)}; only load and chance differ."
     yield f"Here: the direction of the paper: {direction(name, found, directions)}."
 
 
@@ -107,7 +107,12 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             return said
     if study.load(name).figure == "loss.percent":
         lost = [row["measured"] > 0 for row in rows.values() if lossy(row)]
-        return f"packets are lost at {sum(lost)} of {len(lost)} points with a loss in the paper"
+        where = f"of the {len(lost)} points with a loss in the paper"
+        return (
+            f"seen at {sum(lost)} {where}"
+            if any(lost)
+            else f"not seen, no packet is lost at any {where}"
+        )
     names = far(found) if name in far(found) else near(found)
     least = within(found, names)
     own = study.load(name)
@@ -134,9 +139,9 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             other[words] = True
     parts = [f"seen at {' and '.join(seen)}"] if seen else []
     parts += [f"the opposite at {' and '.join(other)}"] if other else []
-    which = "the others" if parts else f"any of its {len(open_)} changes"
-    how = f"by a factor of up to {least:.2g}, or their ranges overlap"
-    parts += [f"not resolved at {which}: runs of one state differ {how}"] if open_ else []
+    which = "the others" if parts else f"any of {len(open_)} changes"
+    how = f"runs of one state differ as much (up to a factor of {least:.2g})"
+    parts += [f"not resolved at {which}: {how}"] if open_ else []
     return "; ".join(parts)
 
 

@@ -128,6 +128,8 @@ def test_the_spacing_and_the_round_trip_that_were_offered_stand_beside_the_reque
     assert not repeat.round_trip(study.Point("a", 1), 0.1)
     shown = [report._offered({"point": "a", **one}) for one in (row, far, {"asked": 2e6})]
     assert shown == ["4.8 µs / back to back", "91.58 ms / 72.9 ms", "not recorded / 2 Mb/s"]
+    assert report._paced({"rows": [far, {**far, "asked": 4.04}]})
+    assert not report._paced({"rows": [far, far]}), "the round trip of the path is a condition"
 
 
 def test_a_point_that_says_nothing_is_void_and_the_offered_rate_stands_beside_the_asked() -> None:

@@ -35,11 +35,10 @@ def cells_of(row: Mapping[str, Any], unit: str = "") -> tuple[str, str, str]:
     """
     if "measured" not in row:
         return "–", "", row.get("skipped", "")
-    why = row.get("incomparable", "")
-    why = f"not compared: {why}" if why else ""
-    if row.get("suspect"):
-        why = "not compared: the published value is doubtful"
-    remark = "; ".join((*((why,) if why else ()), *row.get("faults", ())))
+    why = row.get("incomparable") or (
+        "the published value is doubtful" if row.get("suspect") else ""
+    )
+    remark = "; ".join((*((f"not compared: {why}",) if why else ()), *row.get("faults", ())))
     paper = comparable(row)
     ratio = f"{row['measured'] / paper:.2f}" if paper and not _lost(row, unit) else ""
     return _digits(row["measured"]), ratio, remark
@@ -155,7 +154,9 @@ def _repeated(document: Mapping[str, Any]) -> bool:
 
 
 def _paced(document: Mapping[str, Any]) -> bool:
-    return any("asked" in row for row in document["rows"])
+    """Whether rows have conditions of their own; one round trip of all is that of the path."""
+    asked = {(row.get("condition"), row["asked"]) for row in document["rows"] if "asked" in row}
+    return len(asked) > 1 or any(name != "round trip" for name, _ in asked)
 
 
 def _offered(row: Mapping[str, Any]) -> str:
