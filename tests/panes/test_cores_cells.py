@@ -37,15 +37,6 @@ def test_interrupts_on_a_core_are_shown_before_everything_else() -> None:
     assert cell(steered, 1, {30: {1: 0.4, 2: 9.0}}) == ("+", "key")
 
 
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_a_long_name_of_a_queue_keeps_its_number(width: int) -> None:
-    scene = big(256)
-    rows = [text_of(row) for row in lines(scene, View(pane="cores"), width, 22)]
-    names = [row.split()[0] for row in rows if re.match(r" ?\S+ +\d+ +\d+/s ", row)]
-    assert len(set(names)) == len(names) == 5
-    assert all(re.search(r"rx-\d+$", name) for name in names)
-
-
 def test_more_cores_than_fit_are_named_beside_their_queues() -> None:
     scene = big(256)
     folded = "\n".join(text_of(row) for row in lines(scene, View(pane="cores"), 120, 60))
@@ -91,13 +82,6 @@ def test_a_high_load_has_no_other_colour_than_a_low_one() -> None:
     for rows in (3, 12):
         drawn = loads.load(of_one(99, 0, 0, 99, 0, 0), 60, rows)[1:]
         assert {role for row in drawn for _, role in row} <= {"system", "dim", "strong", ""}
-
-
-def test_a_load_in_one_row_has_the_colour_of_its_largest_kind() -> None:
-    for at, kind in enumerate(past.KINDS):
-        shares = [60 * (place == at) for place in range(5)]
-        _, row = loads.load(of_one(60, *shares), 60, 2)
-        assert {role for text, role in row if set(text) & set("▁▂▃▄▅▆▇█")} == {kind}
 
 
 def test_a_kind_that_stays_as_it_was_takes_no_memory() -> None:

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import pytest
 from pane_text import words
 from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
 from nettop.panes import advisor, listed
-from nettop.views.scene import Ended, StoredResult
+from nettop.views.scene import Ended
 from nettop.views.view import View
 
 UNKNOWN = "not evaluated: receive ring maximum unknown (not reported by the driver); x unknown"
@@ -21,26 +20,6 @@ SILENT = (
     Silent("link-full", "eth1", "needs receive load > 95%; now 4%"),
     Silent("elsewhere", "eth0", UNKNOWN, applies=False),
 )
-
-
-@pytest.mark.parametrize("width", [120, 160, 200])
-def test_the_list_and_one_finding_are_side_by_side(width: int) -> None:
-    view = View(pane="advisor")
-    rows = words(advisor.lines(lossy(), view, width, 40)).splitlines()
-    half = width * 2 // 5
-    left, right = zip(*((row[:half], row[half:]) for row in rows), strict=True)
-    assert left[0].startswith("╭─ FINDINGS")
-    assert right[0].startswith(f"╭─ {RING.id} ")
-    assert RING.title[:40] in right[1]
-    assert all(row.endswith(("╮", "│", "┤", "╯")) for row in (*left, *right))
-    assert any("CHECKS" in row for row in left)
-    assert any("WHAT TO DO" in row for row in right)
-
-
-def test_below_120_columns_the_finding_is_below_the_list() -> None:
-    rows = words(advisor.lines(lossy(), View(pane="advisor"), 119, 40)).splitlines()
-    assert not any("│" in row[1:-1] for row in rows)
-    assert rows[0].startswith("╭─ FINDINGS")
 
 
 def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
@@ -79,18 +58,6 @@ def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
 
 def test_without_a_rule_that_could_not_be_evaluated_there_is_no_sentence() -> None:
     assert listed.unevaluated(SILENT[4:6]) == ""
-
-
-def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
-    proofs = tuple(
-        StoredResult(str(n), float(n), "prove", RING.id, verdict=verdict, middle=0.4 * n)
-        for n, verdict in enumerate(("worse", "better"), 1)
-    )
-    view = View(pane="advisor")
-    assert "not yet tested here" in words(advisor.lines(lossy(), view, 200, 50))
-    scene = replace(lossy(), results=proofs)
-    told = words(advisor.lines(scene, view, 200, 50))
-    assert "Likelihood: better in 1 of 2 proofs here; the last +80%" in told
 
 
 def test_an_experiment_does_not_offer_to_be_applied() -> None:

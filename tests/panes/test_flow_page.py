@@ -13,9 +13,8 @@ from nettop.facts.kinds.flow import Flow
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
 from nettop.terms.text import text_of
-from nettop.views.past import History, Trace
+from nettop.views.past import History
 from nettop.views.scene import Scene
-from nettop.views.timeline import traces
 from nettop.views.view import View
 
 FULL = Reading("sndbuf", "here", "send buffer", "measured", "64 KiB buffer full", 1.0, (1e7, 2e7))
@@ -41,11 +40,6 @@ def test_the_stages_are_a_checklist_in_the_order_of_the_data(width: int) -> None
     rows = [row.split() for row in opened(limited(), width, 40)]
     marks = [tuple(row[:2]) for row in rows if row[1:2] and row[1] in ("sndbuf", "wire", "tx-ring")]
     assert marks == [("!", "sndbuf"), ("·", "tx-ring"), ("✓", "wire")]
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 36), (200, 56)])
-def test_graphs_fill_the_page(width: int, height: int) -> None:
-    assert height - 3 <= len(opened(storied(), width, height)) <= height
 
 
 def test_threads_with_their_cores_and_the_cgroup_are_shown() -> None:
@@ -92,22 +86,6 @@ def test_a_filter_names_columns() -> None:
     assert shown("fe80::1") == []
     text = words(flows.lines(scene, view.at(filter="limt:core"), 100, 20))
     assert "no flow matches: no column 'limt' (did you mean limit?)" in text
-
-
-def test_the_local_port_tells_parallel_flows_apart() -> None:
-    text = words(flows.lines(storied(), View(pane="flows"), 80, 10))
-    assert "LOCAL" in text
-    assert " :5201 192.0.2.20:40112" in text
-    assert "udp 203.0.113.9:4789" in text
-
-
-def test_a_step_without_a_sample_has_the_rate_of_the_next_one() -> None:
-    def moment(at: float, rate: float) -> Any:
-        return SimpleNamespace(at=at, flows={"f": Trace(rate, None, None, None)})
-
-    past = History(fine=(moment(10.0, 1.0), moment(13.0, 4.0), moment(15.9, 7.0)))
-    rates = [one and one.rate for one in traces(past, "f", 6, 1.0)]
-    assert rates == [1.0, 4.0, 4.0, 4.0, 7.0, 7.0]
 
 
 def test_the_graphs_of_a_young_run_are_wide_and_name_their_time() -> None:

@@ -7,10 +7,9 @@ from scenes import SCENES, lossy, storied
 
 from nettop import panes
 from nettop.panes import page
-from nettop.panes.frame import FRAMED, enclosed
-from nettop.panes.parts import section
+from nettop.panes.frame import FRAMED
 from nettop.terms import braille
-from nettop.terms.text import line, line_cells, text_of
+from nettop.terms.text import line_cells, text_of
 from nettop.views.view import View
 
 OWN = ("overview", "options")  # before there is a graph; with a preview of any height
@@ -48,36 +47,10 @@ def test_a_narrow_pane_keeps_the_value_and_what_it_would_become(width: int) -> N
     assert "tx  12.1 Mb/s" in settings[1]
 
 
-@pytest.mark.parametrize("width", [56, 60, 80])
-def test_a_narrow_journal_has_both_values(width: int) -> None:
-    rows = words(panes.pane("journal").lines(storied(), View(pane="journal"), width, 22))
-    assert "BEFORE     AFTER" in rows
-    assert next(row for row in rows.splitlines() if "pending" in row).split()[3:5] == ["256", "512"]
-    assert "3 in force of 4" in rows
-
-
 @pytest.mark.parametrize("width", [50, 60, 80])
 def test_the_keys_of_a_countdown_are_never_cut(width: int) -> None:
     told = words(page.compose(storied(), View(), width, 24))
     assert "c keep, u undo now" in told
-
-
-def test_a_heading_inside_a_frame_joins_both_sides() -> None:
-    rows = [section("ONE", "remark", 20), line("text"), section("TWO", "", 20), line("more")]
-    assert [text_of(row) for row in enclosed(rows, 22, 7)] == [
-        "╭─ ONE ─────── remark ─╮".replace("───────", "─────"),
-        "│text                │",
-        "├─ TWO ──────────────┤",
-        "│more                │",
-        "│                    │",
-        "│                    │",
-        "╰────────────────────╯",
-    ]
-
-
-def test_rows_without_a_heading_have_the_title_above_them() -> None:
-    rows = [text_of(row) for row in enclosed([line("text")], 22, 3, "NAME")]
-    assert rows == ["╭─ NAME ─────────────╮", "│text                │", "╰────────────────────╯"]
 
 
 def test_a_line_joins_values_and_leaves_gaps() -> None:

@@ -9,10 +9,8 @@ from scenes import lossy, storied
 
 from nettop.panes import cursor, flows, hints, journal, nic, overview, page
 from nettop.panes import niccounters as pane
-from nettop.panes.parts import section
 from nettop.terms.text import text_of
-from nettop.views.form import KINDS, fields
-from nettop.views.scene import JournalEntry, RunningTest, Scene, SceneOrigin
+from nettop.views.scene import JournalEntry, RunningTest, Scene
 from nettop.views.view import View
 
 
@@ -74,33 +72,12 @@ def test_values_in_the_journal_begin_where_they_differ() -> None:
     assert "1 2 3      1 2 4" in told
 
 
-def test_a_heading_keeps_its_rule_where_its_remark_has_no_room() -> None:
-    assert text_of(section("RUNNING", "changed, run 12", 20)) == " RUNNING ───────────"
-    assert text_of(section("RUNNING", "run 2", 20)) == " RUNNING ──── run 2 "
-
-
-@pytest.mark.parametrize("what", list(KINDS))
-def test_the_hints_of_the_form_are_whole_at_120_columns(what: str) -> None:
-    from nettop.panes import tests as pane
-
-    for name, *_, hint in fields(View(form={"what": what})):
-        view = View(pane="tests", form={"what": what}).at(on=f"form.{name}")
-        assert hint in words(pane.lines(lossy(), view, 120, 38)), name
-
-
 def test_the_footer_of_a_whole_graph_leads_back() -> None:
     view = cursor.bound(View(full=True), lossy())
     text = text_of(page.footer(lossy(), view, 80))
     assert "Esc back" in text
     assert "a apply" not in text
     assert hints.hints(lossy(), replace(view, full=False))[0].key == "a"
-
-
-@pytest.mark.parametrize("size", [(80, 22), (120, 38)])
-def test_a_recording_does_not_say_that_enter_sets(size: tuple[int, int]) -> None:
-    recorded = replace(lossy(), origin=SceneOrigin("recording", "web1"))
-    assert "Enter sets" in words(nic.lines(lossy(), View(pane="nic"), *size))
-    assert "Enter sets" not in words(nic.lines(recorded, View(pane="nic"), *size))
 
 
 def test_the_stage_of_a_running_test_ends_after_a_clause() -> None:

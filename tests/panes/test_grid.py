@@ -45,15 +45,6 @@ def test_what_cores_need_is_what_they_take(cpus: int, width: int) -> None:
     assert {line_cells(row) for row in rows} == {width}
 
 
-def test_few_rows_set_cores_side_by_side_before_they_become_a_heat_map() -> None:
-    facts = lossy().facts
-    assert facts is not None
-    assert len(grid.block(facts, 57, 10)) == 10
-    assert len(grid.block(facts, 57, 5)) == 5
-    assert "97%" in words(grid.block(facts, 57, 5))
-    assert "3 ────" not in words(grid.block(facts, 57, 4))
-
-
 def test_one_line_names_the_busiest() -> None:
     facts = lossy().facts
     assert facts is not None

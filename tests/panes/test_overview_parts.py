@@ -3,30 +3,24 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
 from pane_text import words
-from scenes import RING, big, lossy, storied
+from scenes import RING, lossy, storied
 
 from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
     cores,
-    flowlist,
-    grid,
     interfaces,
     listed,
     loads,
-    niccounters,
     overviewrows,
     page,
     tests,
 )
 from nettop.terms.text import text_of
 from nettop.views.past import History
-from nettop.views.scene import Ended, JournalEntry, Note, RunningTest, SceneOrigin
+from nettop.views.scene import Ended, JournalEntry, RunningTest
 from nettop.views.view import View
-
-RECORDING = SceneOrigin("recording", "web1")
 
 
 def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_are_counted() -> None:
@@ -44,60 +38,6 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
     assert said in text_of(rows[1])
 
 
-def test_the_header_says_that_nettop_is_not_root() -> None:
-    for ordinary in (False, True):
-        row = text_of(page.header(replace(lossy(), ordinary=ordinary), View(), 120))
-        assert ("· not root" in row) is ordinary
-
-
-def test_free_rows_of_the_findings_have_the_figures_of_the_one_under_the_cursor() -> None:
-    scene = lossy()
-    first = listed.standing(scene)[0]
-    assert first.finding is not None
-    many = len(listed.standing(scene))
-    rows = [text_of(row) for row in listed.finding_lines(scene, View(), 100, many + 3, framed=True)]
-    assert len(rows) == many + 5  # with the frame
-    assert "packets/s" in rows[many + 1]
-    for fewer in range(1, many + 1):
-        full = [
-            text_of(one) for one in listed.finding_lines(scene, View(), 100, fewer, framed=True)
-        ]
-        assert len(full) == fewer + 2
-        assert full[-1].startswith("╰")
-
-
-def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
-    scene = lossy()
-    one = listed.standing(scene)[0]
-    assert listed.keys_of(scene, one) == "a apply  p prove "
-    assert listed.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
-    away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
-    assert listed.keys_of(away, one) == "a apply  p prove "
-
-
-@pytest.mark.parametrize(("known", "title"), [(9, "LAST 15 s"), (29, "LAST 30 s"),
-                                              (300, "LAST MINUTE")])  # fmt: skip
-def test_the_small_graphs_are_as_long_as_what_is_known(known: int, title: str) -> None:
-    scene = storied()
-    moments = scene.past.fine
-    young = tuple(one for one in moments if one.at >= moments[-1].at - known)
-    scene = replace(scene, past=History(young))
-    rows = flowlist.lines(scene, flowlist.busiest(scene), 118, 4)
-    assert title in text_of(rows[0])
-
-
-def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:
-    facts = big().facts
-    assert facts is not None
-    queues = ("eth0/rx-0", "eth0/tx-0", "eth1/rx-3")
-    core = replace(facts.cores[0], idle=10.0, irq=0.0, steal=0.0, queues=queues,
-                   processes=("iperf3[7]",))  # fmt: skip
-    busy = replace(core, user=80.0, system=0.0, softirq=10.0)
-    soft = replace(core, user=10.0, system=0.0, softirq=80.0)
-    assert text_of(grid.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
-    assert text_of(grid.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
-
-
 def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     scene = lossy()
     assert scene.facts is not None
@@ -106,25 +46,6 @@ def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     ports = tuple(replace(idle, name=f"veth{number}") for number in range(20))
     scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *ports)))
     assert ", 20 in br0: 0 b/s together" in words(interfaces.lines(scene, View(), 90, 4))
-
-
-def test_the_interface_begins_with_what_it_loses() -> None:
-    scene = lossy()
-    assert scene.facts is not None
-    one = replace(scene.facts.nics[1], per_s=Counters(rx_dropped=3.0, ring_drops=1200.0))
-    assert [text_of(row).strip() for row in niccounters.losses(one, 78)] == [
-        "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
-    ]
-    assert niccounters.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
-
-
-def test_a_filter_for_settings_leaves_the_counters() -> None:
-    def shown(text: str) -> str:
-        return words(niccounters.counters(lossy(), View(pane="nic").at(filter=text), 60))
-
-    assert shown("no such") == shown("")
-    assert "ring_drops" in shown("drops")
-    assert "rx_bytes" not in shown("drops")
 
 
 def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
@@ -160,18 +81,6 @@ def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
     assert "300 queues at rest not shown (z)" in shown
     names = [name for name, _ in cores.rows_of(scene, View(pane="cores", fold_idle=False))]
     assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]
-
-
-@pytest.mark.parametrize(("rows", "busy"), [(0, True), (1, True), (2, True), (3, False)])
-def test_the_graph_stays_at_80_by_24_while_a_message_takes_rows(rows: int, busy: bool) -> None:
-    scene = replace(storied(), notes=(Note("word " * 15 * rows),) * bool(rows))
-    if not busy:  # else the countdown and the running test take a row each
-        scene = replace(scene, pending=(), progress=None)
-    assert len(page.bulletin(scene, View(), 80)) == rows + 2 * busy
-    text = words(page.compose(scene, View(), 80, 24))
-    assert "rx ▲" in text
-    assert "1,204 packets/s lost" in text
-    assert "iperf3[3391]" in text
 
 
 def test_flows_without_a_known_rate_do_not_move_0_together() -> None:

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from folded import folded
 from golden_text import same
-from pane_text import bare, words
-from scenes import RING, SCENES, big, healthy, lossy, storied
+from pane_text import words
+from scenes import SCENES, big, healthy, lossy, storied
 
 from nettop import panes
-from nettop.facts.kinds.nic import Counters
 from nettop.frame.rates import Frame
-from nettop.panes import declared, history, page
+from nettop.panes import declared, page
 from nettop.panes import tests as tests_pane
 from nettop.panes.cursor import bound
 from nettop.terms.text import line_cells, text_of
 from nettop.views.kept import result_of
-from nettop.views.scene import RunningTest, Scene, nic_of
+from nettop.views.scene import RunningTest, Scene
 from nettop.views.view import Spot, View, chosen
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "panes"
@@ -115,13 +114,6 @@ def test_many_cores_fit_and_the_hot_ones_are_named(cpus: int) -> None:
     assert len(told.splitlines()) <= 38
 
 
-def test_the_matrix_marks_where_an_interrupt_may_not_go() -> None:
-    rows = panes.pane("cores").lines(lossy(), View(pane="cores"), 120, 38)
-    queue = next(text_of(row) for row in rows if "eth0/rx-0" in text_of(row))
-    assert queue.strip("│").split()[5:9] == [".", ".", ".", "."]
-    assert "8.12k" in queue
-
-
 def test_a_queue_without_an_interrupt_offers_no_move() -> None:
     scene = lossy()
     assert scene.facts is not None
@@ -159,14 +151,6 @@ def test_the_load_of_cores_is_shown_over_time() -> None:
     assert "core 6 ⣿⣿" in cores
 
 
-def test_a_silent_direction_takes_few_rows_of_the_history() -> None:
-    told = bare(history.lines(storied(), View(pane="history"), 120, 38)).splitlines()
-    start = next(i for i, row in enumerate(told) if row.strip().startswith("receive"))
-    end = next(i for i, row in enumerate(told) if row.strip().startswith("send"))
-    lost = next(i for i, row in enumerate(told) if row.strip().startswith("lost"))
-    assert end - start > 2 * (lost - end)
-
-
 def test_ten_thousand_flows_and_five_thousand_interfaces() -> None:
     scene = lossy()
     assert scene.facts is not None
@@ -175,15 +159,6 @@ def test_ten_thousand_flows_and_five_thousand_interfaces() -> None:
     scene = replace(scene, facts=replace(scene.facts, flows=flows, nics=nics))
     for name in panes.names():
         assert len(page.compose(scene, View(pane=name), 120, 40)) == 40
-
-
-def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> None:
-    scene = lossy()
-    told = words(page.compose(scene, View(pane="overview"), 80, 24))
-    assert re.search(r"[▏▎▍▌▋▊▉█─]{3} 65%", told)
-    rows = page.compose(scene, View(pane="nic"), 80, 24)
-    at = next(n for n, row in enumerate(rows) if "since creation" in text_of(row))
-    assert all(text_of(row).endswith(" ") for row in rows[at:-1])  # the last is the footer
 
 
 @pytest.mark.parametrize("width", [60, 69, 80, 120])
@@ -204,35 +179,6 @@ def test_a_running_test_tells_retransmits_as_its_verdict_does() -> None:
     document = {"kind": "prove", "guards": [{"name": "retransmits", "a": 0.151, "b": 1e-7}]}
     figures = dict(result_of(document).figures)
     assert "15.1 % → <0.001 %" in figures.values()
-
-
-def test_the_interface_shown_is_the_one_that_matters() -> None:
-    scene = replace(lossy(), findings=())
-    assert scene.facts is not None
-    lo, _, eth1 = scene.facts.nics
-
-    def seen(*rates: tuple[str, str, float], found: str = "", chosen: str = "") -> str:
-        nics = tuple(
-            replace(eth1, name=name, kind=kind, per_s=Counters(rx_bytes=rate, tx_bytes=0.0))
-            for name, kind, rate in rates
-        )
-        assert scene.facts is not None
-        findings = (replace(RING, target=found),) if found else ()
-        facts = replace(scene.facts, nics=(lo, *nics))
-        nic = nic_of(replace(scene, facts=facts, findings=findings), View(nic=chosen))
-        assert nic is not None
-        return str(nic.name)
-
-    busy, ssh, idle = 1e9, 4e3, 0.0
-    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh)) == "eth0"
-    assert seen(("eth0", "nic", 2e7), ("veth0", "veth", busy)) == "eth0"
-    assert seen(("eth0", "nic", ssh), ("veth0", "veth", busy)) == "veth0"
-    assert seen(("eth0", "nic", idle), ("veth0", "veth", 10.0)) == "eth0"
-    assert seen(("eth0", "nic", idle), ("lo1", "loopback", busy)) == "lo1"
-    assert seen(("eth0", "nic", busy), ("lo1", "loopback", busy)) == "eth0"
-    assert seen(("eth0", "nic", idle), ("lo1", "loopback", ssh)) == "eth0"
-    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), found="eth1/rx-0") == "eth1"
-    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"
 
 
 @folded(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])

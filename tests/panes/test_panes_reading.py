@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from folded import folded
-from scenes import SCENES, big, healthy, lossy, storied
+from scenes import SCENES, healthy, lossy, storied
 
 from nettop import panes
 from nettop.cli import main
@@ -14,9 +14,8 @@ from nettop.config import rules_folder
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.interfaces import Interfaces
-from nettop.panes import grid, history, overview, page
+from nettop.panes import history, overview, page
 from nettop.panes.limit import without_limit
-from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
 from nettop.tui.keys import KEYS, OWN
@@ -40,13 +39,6 @@ def first(scene: Scene, width: int = 120) -> str:
 def with_facts(scene: Scene, **change: Any) -> Scene:
     assert scene.facts is not None
     return replace(scene, findings=(), facts=replace(scene.facts, **{"paths": (), **change}))
-
-
-@folded("width", range(30, 140))
-def test_the_last_column_never_touches_the_edge(width: int) -> None:
-    columns = (Column("a", 16, grow=1), Column("b", 10), Column("c", 12, ">"), Column("d", 19))
-    sizes = [size for size in widths(columns, width) if size]
-    assert sum(size + 1 for size in sizes) <= width
 
 
 @folded("host", ["lossy", "storied", "healthy"])
@@ -139,29 +131,6 @@ def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:
         assert any("not this host" in row for row in rows) is read
 
 
-def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:
-    for width in (80, 90, 100, 120, 200):
-        row = text_of(page.header(storied(), View(), width))
-        assert "bulk-lan" in row
-        assert "(" not in row or "(auto: rtt 0.2 ms)" in row
-    assert "(auto: " in text_of(page.header(storied(), View(), 200))
-
-
-def test_the_lines_of_a_heat_map_begin_with_a_core_and_break_no_cache() -> None:
-    scene = big()
-    assert scene.facts is not None
-    cores = [replace(core, l3=(core.cpu // 4 * 4,)) for core in scene.facts.cores]
-    rows = [text_of(row) for row in grid.heat("", cores, 80, 4)]
-    assert 1 < len(rows) <= 4
-    numbers = [int(row[:6]) for row in rows]
-    assert numbers == sorted(numbers)
-    assert all(number % 4 == 0 for number in numbers)
-    blocks = [block for row in rows for block in row[6:].replace("│", " ").split()]
-    assert len({len(block) for block in blocks}) == 1
-    assert len(blocks) == 64
-    assert sum(row.count("│") for row in rows) >= 1  # where another node begins
-
-
 def test_bytes_are_told_as_a_rate_and_never_cut() -> None:
     told = shown(storied(), "nic", 80, 40)
     row = next(row for row in told.splitlines() if " rx_bytes " in row)
@@ -201,15 +170,6 @@ def test_hardly_any_is_not_none() -> None:
     assert [units.share(v) for v in (0.0, 0.00001, 0.0006, 0.5, None)] == [
         "0%", "<0.1%", "0.1%", "50%", "–",
     ]  # fmt: skip
-
-
-def test_what_limits_a_flow_is_told_to_its_end() -> None:
-    scene = lossy()
-    assert scene.facts is not None
-    why = next(f.limit_why for f in scene.facts.flows if f.limit == "core")
-    assert why is not None
-    told = " ".join(shown(scene, "flows").split())
-    assert why in told
 
 
 def test_the_pane_of_settings_says_which_key_sets_one() -> None:
@@ -274,12 +234,6 @@ def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -
     own = [key for key in KEYS if OWN.get(key.action, (name,))[0] == name]
     assert all(key.help in small for key in own if key.action not in PAIRED)
     assert all(f"{keys} {text}" in small for keys, text in PAIRS.values())
-
-
-@pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_what_a_fix_may_do_is_never_cut(width: int) -> None:
-    told = " ".join(shown(lossy(), "advisor", width, 40).split())
-    assert "the link may drop for seconds; reverts unless confirmed" in told
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,6 @@ def test_the_journal_of_a_recording_says_what_it_compares_and_what_is_advised() 
     assert not journal.command("seen.1")
 
 
-def test_a_change_in_force_is_not_advised() -> None:
-    for state, advised in (("applied", 3), ("undone", 4)):
-        made = JournalEntry("1", WALL, "ring.rx@eth0", "256", "512", state)
-        scene = replace(lossy(), journal=(made,))
-        told = words(journal.lines(scene, View(pane="journal"), 120, 30))
-        assert f"ADVISED {advised} " in told
-
-
 def test_a_filter_that_hides_all_changes_is_named() -> None:
     view = View(pane="journal").at(filter="no such setting")
     told = words(journal.lines(storied(), view, 120, 30))
@@ -131,17 +123,6 @@ def test_history_marks_changes_and_marks() -> None:
     told = words(panes.pane("history").lines(scene, view, 120, 38))
     assert "◆" in told
     assert "A–B" in told
-
-
-def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
-    scene = storied()
-    moments = scene.past.moments()
-    (entry,) = [one for one in scene.journal if one.id == scene.journal[0].id]
-    at = entry.wall - (moments[-1].wall - moments[-1].at)
-    view = replace(View(pane="history"), marks=(moments[-2].at, moments[1].at))
-    axis = text_of(history.ruler(scene, view, moments, 100)[0])[-100:]
-    column = [history.column_of(one, moments, 100) for one in (moments[1].at, at, moments[-2].at)]
-    assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
 
 
 @folded("width", [60, 80, 120, 200, 300])
@@ -262,9 +243,3 @@ def test_the_scale_of_the_interval_has_its_own_ends_and_no_gain_in_the_middle() 
     assert scale.split()[0] == "-44%"
     assert scale.split()[-1] == "+44%"
     assert abs(scale.index("│") - (below.index("no gain") + 3)) <= 1
-
-
-def test_the_first_finding_is_offered_to_the_form_of_a_proof() -> None:
-    view = View(pane="tests", form={"what": "prove"})
-    told = words(tests.lines(lossy(), view, 80, 24))
-    assert "Enter: rx-ring-overrun@eth0" in told

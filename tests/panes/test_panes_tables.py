@@ -8,15 +8,8 @@ from scenes import big, lossy, storied
 
 from nettop import panes
 from nettop.panes import flows
-from nettop.terms.text import line_cells, text_of
+from nettop.terms.text import text_of
 from nettop.views.view import Spot, View
-
-
-def test_nic_shows_what_would_be_better() -> None:
-    told = words(panes.pane("nic").lines(lossy(), View(pane="nic", nic="eth0"), 120, 38))
-    assert "▸ 512" in told
-    assert "fixed" in told
-    assert "1,204/s" in told
 
 
 def test_flows_sort_filter_and_open() -> None:
@@ -118,22 +111,3 @@ def test_the_columns_of_a_table_are_those_chosen_in_that_order(pane: str) -> Non
     heads = next(row for row in told.splitlines() if row.lower().split()[:2] == [last, first])
     others = {name for name in known if name not in (first, last)}
     assert not others & set(heads.split("│")[0].lower().replace("▼", "").split())
-
-
-def test_long_names_leave_the_matrix_in_its_columns() -> None:
-    scene = lossy()
-    assert scene.facts is not None
-    long = "enp129s0f0np0-with-a-name-of-forty-cells-漢字"
-    queues = tuple(replace(q, nic=long) for q in scene.facts.queues)
-    scene = replace(scene, facts=replace(scene.facts, queues=queues))
-    for width in (80, 120, 200):
-        rows = panes.pane("cores").lines(scene, View(pane="cores"), width, 29)
-        told = [text_of(row) for row in rows]
-        head = next(t for t in told if t.startswith(" QUEUE "))
-        queue = next(row for row in rows if "8.12k/s" in text_of(row))
-        assert {line_cells(row) for row in rows} == {width}
-        assert ("…" in text_of(queue)) == (width < 200)
-        at = head.index("  6 ") + 3  # where the column of core 6 ends
-        before = text_of(queue).encode("utf-8").decode()
-        wide = sum(2 if char in "漢字" else 1 for char in before[: before.rindex("8.12k") + 5])
-        assert wide == at

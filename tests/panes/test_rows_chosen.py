@@ -3,38 +3,22 @@
 from dataclasses import replace
 
 import pytest
-from pane_text import bare, words
-from scenes import big, lossy, storied
+from pane_text import words
+from scenes import lossy, storied
 
 from nettop import panes
 from nettop.facts import Facts
-from nettop.panes import asking, corelist, flowgroups, flowlist, flows, history, journal, options
+from nettop.panes import asking, flowgroups, flows, history, journal, options
 from nettop.panes import graph as wide_graph
-from nettop.panes.frame import FRAMED
 from nettop.terms.text import text_of
 from nettop.views.past import History, moment
 from nettop.views.scene import Scene, nic_of
-from nettop.views.view import Spot, View
+from nettop.views.view import View
 
 
 def facts_of(scene: Scene) -> Facts:
     assert scene.facts is not None
     return scene.facts
-
-
-def test_where_not_all_cores_fit_a_map_is_above_the_busiest() -> None:
-    facts = facts_of(big())
-    shown = corelist.rows_of(facts, Spot(), None)
-    whole = [text_of(row) for row in corelist.listed(facts, shown, 118, 257)]
-    assert whole[0].split()[:3] == ["CORE", "NODE", "BUSY"]
-    rows = [text_of(row) for row in corelist.listed(facts, shown, 118, 19)]
-    assert rows[0].startswith(" node 0 0-")
-    at = next(place for place, row in enumerate(rows) if row.split()[0] == "CORE")
-    named = [int(row.split()[0]) for row in rows[at + 1 :]]
-    assert named == [core.cpu for core in shown[: len(named)]]
-    assert len(named) >= 8
-    assert all("NIC IRQ/s" in row and "PROCESSES" in row and "OTHER IRQ/s" in row
-               for row in rows[at : at + 1])  # fmt: skip
 
 
 def test_cores_are_sorted_by_one_kind_of_time() -> None:
@@ -43,15 +27,6 @@ def test_cores_are_sorted_by_one_kind_of_time() -> None:
     by_kind = view.at(sort=list(cores.orders(view)).index("sy"))
     text = words(cores.lines(storied(), by_kind, 160, 40))
     assert "sy▼" in text
-
-
-def test_the_load_of_the_past_needs_five_free_rows_below_the_cores() -> None:
-    pane, scene, view = panes.pane("cores"), storied(), View(pane="cores")
-    filled = bare(pane.lines(replace(scene, past=History()), view, 120, 90))
-    whole = len(filled.rstrip("─ \n").splitlines())
-    for free in range(3, 8):
-        text = words(pane.lines(scene, view, 120, whole + free + (whole + free >= FRAMED)))
-        assert (" LOAD " in text) == (free >= 5), free
 
 
 def test_a_group_of_flows_has_a_rate_when_one_direction_of_one_flow_is_known() -> None:
@@ -71,18 +46,6 @@ def test_a_list_by_process_says_why_it_is_empty() -> None:
     text = words(flows.by_process(scene, view, [], 100, 10))
     assert "0 flows of 0 processes" in text
     assert "no flow matches" in text
-
-
-def test_flows_of_an_unknown_rate_add_nothing_to_the_sum_and_come_last() -> None:
-    scene = lossy()
-    facts = facts_of(scene)
-    one = replace(facts.flows[0], id="b", rx_per_s=0.1, tx_per_s=0.1, drops_per_s=1.0)
-    other = replace(one, id="a", rx_per_s=None, tx_per_s=None)
-    both = replace(scene, facts=replace(facts, flows=(other, one)))
-    assert [flow.id for flow in flowlist.busiest(both)] == ["b", "a"]
-    rows = words(panes.pane("overview").lines(both, View(), 200, 60)).splitlines()
-    remark = next(row for row in rows if ", together " in row)
-    assert f"together {scene.units.rate(0.2)}" in remark
 
 
 def test_the_longest_span_is_the_last() -> None:

@@ -73,14 +73,6 @@ def test_an_older_rate_of_flows_says_of_which_time_it_is() -> None:
             assert any(told in row for row in rows), pane
 
 
-def test_a_loss_that_the_stages_show_is_not_told_as_a_mean_too() -> None:
-    shown = "\n".join(text_of(row) for row in page.compose(lossy(), View(), 120, 40))
-    assert "Limited by the receive ring: no receive descriptor free" in shown
-    assert "-1,204/s" in shown
-    small = "\n".join(text_of(row) for row in page.compose(lossy(), View(), 80, 15))
-    assert "mean 1,204 packets/s lost" in small
-
-
 def test_the_verdict_after_a_change_is_of_the_time_since() -> None:
     scene = lossy()
     made = JournalEntry("1", scene.wall - 4, "ring.rx@eth0", "256", "512", "applied")
