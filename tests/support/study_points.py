@@ -107,12 +107,8 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             return said
     if study.load(name).figure == "loss.percent":
         lost = [row["measured"] > 0 for row in rows.values() if lossy(row)]
-        where = f"of the {len(lost)} points with a loss in the paper"
-        return (
-            f"seen at {sum(lost)} {where}"
-            if any(lost)
-            else f"not seen, no packet is lost at any {where}"
-        )
+        where = f"the points with a loss in the paper ({len(lost)})"
+        return f"seen at {sum(lost)} of {where}" if any(lost) else f"not seen, no loss at {where}"
     names = far(found) if name in far(found) else near(found)
     least = within(found, names)
     own = study.load(name)
@@ -137,8 +133,8 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             seen[words] = True
         else:
             other[words] = True
-    parts = [f"seen at {' and '.join(seen)}"] if seen else []
-    parts += [f"the opposite at {' and '.join(other)}"] if other else []
+    parts = [f"seen at {'; '.join(seen)}"] if seen else []
+    parts += [f"the opposite at {'; '.join(other)}"] if other else []
     which = "the others" if parts else f"any of {len(open_)} changes"
     how = f"runs of one state differ as much (up to a factor of {least:.2g})"
     parts += [f"not resolved at {which}: {how}"] if open_ else []
