@@ -201,7 +201,8 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
         if other is None:
             out.append(one)
             continue
-        there = one.stage.end == "there" and one.stage.stage in having("beyond")
+        beyond = one.stage.stage in having("beyond") or one.stage.kind == "inferred"
+        there = one.stage.end == "there" and beyond
         both = one
         if there and other.stage.end == "here":
             joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)

@@ -126,8 +126,11 @@ def wanting(look: Look) -> list[Look]:
     return [replace(look, direction="tx" if sends else "rx", rate=tx if sends else rx)]
 
 
-def loses(look: Look) -> str:
-    """What of this host loses the packets of a flow: its way, or drops at its port; else empty."""
+def loses(look: Look, least: float = 0.0) -> str:
+    """What of this host loses the packets of a flow: its way, or drops at its port; else empty.
+
+    `least`: drops a second. Of a flow that receives, the dropped packets come from its other end.
+    """
     flow, more = look.flow, look.facts.more
     if flow is None or look.namespace is not None:
         return ""
@@ -136,8 +139,10 @@ def loses(look: Look) -> str:
             return str(way.decider)
     port = f"tcp port {flow.local_port}"
     for drop in more.get("drop", ()):
-        if drop.kind != NORMAL and port in drop.ports:
-            return f"this host drops packets of {port} ({drop.reason})"
+        comes = look.sends or str(drop.of).startswith((f"{flow.remote} ", f"{flow.remote}:"))
+        if drop.kind != NORMAL and port in drop.ports and comes and (drop.per_s or 0.0) >= least:
+            means = "" if look.sends else f": {drop.means}"
+            return f"this host drops packets of {port} ({drop.reason}{means})"
     return ""
 
 

@@ -129,7 +129,7 @@ def _lossy(
     if place is not None and place.end != BETWEEN:
         return replace(said, stage=place.stage, end=place.end, name=place.name, kind="reported",
                        because=f"{place.because}; {said.because}")  # fmt: skip
-    if read is not None and read.end == "here" and read.stage in having("arrives"):
+    if read is not None and read.end == "here" and read.stage in {*having("arrives"), "refused"}:
         return replace(read, end=ends[1])
     return replace(said, end=BETWEEN if said.stage == "path" else ends[0])
 

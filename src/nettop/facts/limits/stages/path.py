@@ -19,7 +19,7 @@ from ....terms import formulas, units
 from ...flow_words import QUIET
 from .. import Reading
 from ..following import BINDS
-from ..looks import Look
+from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean
 from . import queues
@@ -51,6 +51,9 @@ STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packet
 NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
 SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
+# segments behind a gap in a round trip, of a sender that its losses hold: those of one window for
+# each loss, about 1.5 by Mathis' formula; of many more, it does not slow down at losses
+BEHIND: Final = (1.0, 20.0)
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -60,6 +63,30 @@ def readings(look: Look) -> Iterator[Reading]:
     known = list(_modelled(look))
     beyond = None if any(one.held >= BINDS for one in known) else _beyond(look) or _late(look)
     yield from known if beyond is None else (beyond,)
+
+
+def gaps(look: Look, free: float) -> Iterator[Reading]:
+    """Losses before a socket that receives; `free`: the share of time in which no data waits here.
+
+    Only the sender knows what it lost. Drops of this host at the port of the socket that account
+    for the gaps are the cause; else they arise on the way, or by reordering there.
+    """
+    behind, arrived = look.rated("rcv_ooopack") or 0.0, look.rated("data_segs_in") or 0.0
+    trip = (mean(entry.now.rcv_rtt for entry in look.tcp) or look.now("min_rtt") or 0.0) / 1e6
+    least, most = BEHIND
+    if not least <= behind * trip <= most or behind < LOSSY * arrived or look.flow is None:
+        return
+    why = f"{units.share(min(1.0, behind / arrived))} of the segments arrive behind a gap"
+    lost = OWN * behind / (arrived * trip)  # a second
+    own, filters = loses(look, lost), queues.dropping(look, lost)
+    if own or filters:
+        own = own or f"the filters of tc there drop about as many packets as are lost ({filters})"
+        yield Reading("refused", "here", filters or "packet filter or queue", "measured",
+                      f"{own}; {why}", None, None, free)  # fmt: skip
+        return
+    yield Reading("path", "there", f"path from {look.flow.remote}", "inferred",
+                  f"{why}: lost or reordered before this socket; the sender slows down at losses",
+                  None, None, free)  # fmt: skip
 
 
 def _modelled(look: Look) -> Iterator[Reading]:

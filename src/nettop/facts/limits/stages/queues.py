@@ -77,11 +77,14 @@ def readings(look: Look) -> Iterator[Reading]:
 
 
 def dropping(look: Look, least: float) -> str | None:
-    """The queue of this host that drops most of what leaves; None: less than `least` packets/s."""
-    policed = entering(look)
+    """The queue of this host that drops most of what leaves; None: less than `least` packets/s.
+
+    Of what arrives, the filters of the interface.
+    """
+    policed, out = (entering(look), (*stack(look), *leaving(look))) if look.sends else (look, ())
     lost = [
         (mean(entry.rate("drops") for entry in entries) or 0.0, entries[-1].now)
-        for one in (*stack(look), *leaving(look), *((policed,) if policed is not None else ()))
+        for one in (*out, *((policed,) if policed is not None else ()))
         for entries in _queues(one)
         if (entries[-1].now.parent == "ingress") == (one is policed)
     ]

@@ -22,7 +22,7 @@ from ..following import BINDS
 from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
-from . import cpu
+from . import cpu, path
 
 STAGES: Final = (
     Stage("rcvbuf", "the receive buffer", "the receive buffer of the socket", "SOCKET",
@@ -127,11 +127,10 @@ def _stream(look: Look) -> Iterator[Reading]:
         buffer = _buffer(look, size, unread, closed)
         # a reader that waits for its next piece leaves most of the buffer empty
         yield replace(buffer, capacity=None) if pieces and not buffer.held else buffer
-    yield Reading(
-        "peer", "there", "other end, or the path to it", "inferred",
-        "no data waits at this end: look at the sender", None, None,
-        1.0 - max(stands, unread / 2, asks, pieces),
-    )  # fmt: skip
+    free = 1.0 - max(stands, unread / 2, asks, pieces)
+    yield from path.gaps(look, free)
+    yield Reading("peer", "there", "other end, or the path to it", "inferred",
+                  "no data waits at this end: look at the sender", None, None, free)  # fmt: skip
 
 
 def _halves(look: Look) -> Iterator[Reading]:
