@@ -68,6 +68,7 @@ def test_what_the_target_of_a_redirect_does_not_take_is_lost_and_of_a_mirror_is_
 def test_a_program_that_decides_by_itself_has_its_name_and_counts_nothing() -> None:
     row = only(tfilter("bpf", text(7, "cil_from_netdev") + attribute(8, struct.pack("=I", 1))))
     assert (row.action, row.program, row.drops) == ("program", "cil_from_netdev", None)
+    assert only(tfilter("bpf", attribute(5, bytes(8)))).program == "bytecode"
     assert filters.parse(tfilter("flower", b""), NAMES, "1:") == []
     assert filters.parse(tfilter("unknown", b""), NAMES, "1:") == []
 

@@ -3,7 +3,7 @@
 net/sched/cls_api.c, tc_dump_tfilter(), and act_api.c, tcf_action_copy_stats(): each action counts
 the packets that it drops. The kernel is asked only about interfaces whose qdisc can have filters:
 `ingress` and `clsact`, and roots with classes. A BPF program that decides by itself (direct-action)
-counts nothing; its row has the name of the program.
+counts nothing; its row has the name of the program, or `bytecode` for one of classic BPF.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "fw": _Form(4, 2), "bpf": _Form(1, 2), "route": _Form(6, 5), "flow": _Form(9),
     "cgroup": _Form(1),
 }  # fmt: skip
-_PROGRAM: Final = 7  # TCA_BPF_NAME
+_BYTECODE, _PROGRAM = 5, 7  # TCA_BPF_OPS, TCA_BPF_NAME
 _TBF, _RATE64 = 1, 8  # of a policer: struct tc_police, and its rate where 32 bits are too few
 _RATE: Final = 28  # place in struct tc_police
 _MIRRED: Final = 2  # struct tc_mirred
@@ -127,6 +127,7 @@ def _actions(values: Attributes, names: Mapping[int, str]) -> Iterator[tuple[Any
     parts = _parts(options)
     named = parts.get(_PROGRAM, b"") if kind == "bpf" else b""
     program = named.rstrip(b"\0").decode(errors="replace")
+    program = program or "bytecode" * (kind == "bpf" and _BYTECODE in parts)
     actions = [
         decode(raw, 0, len(raw), _ACTION) for raw in _parts(parts.get(form.actions)).values()
     ]

@@ -50,6 +50,7 @@ STANDING: Final = 0.9  # of the samples with packets below TCP; a sender without
 STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packets wait in a queue
 NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
 SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
+FLAPS: Final = 2  # changes of the state of the link in the window: once down, and up again
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 # segments behind a gap in a round trip, of a sender that its losses hold: those of one window for
 # each loss, about 1.5 by Mathis' formula; of many more, it does not slow down at losses
@@ -126,6 +127,11 @@ def _modelled(look: Look) -> Iterator[Reading]:
     used = min(1.0, look.rate / speed) if speed else None
     if not held and used == 1.0:  # more passes than the model allows, and nothing waits
         used = None
+    if lossy and held and (changes := _flaps(look)) >= FLAPS and look.nic is not None:
+        link = f"link of {look.nic.name}"
+        yield Reading("wire", "here", link, "reported", f"the {link} changed its state "
+                      f"{changes} times, between up and down; {why}", used, None, held)  # fmt: skip
+        return
     queue = queues.dropping(look, OWN * lost) if lossy and held else None
     if queue is not None:
         around = (0.9 * look.rate, 1.1 * look.rate) if held >= BINDS else None
@@ -177,6 +183,13 @@ def _late(look: Look) -> Reading | None:
     why += f"takes {units.seconds(rtt / 1e6)}, where the shortest round trip is "
     why += units.seconds(least / 1e6)
     return Reading("path", "there", name, "measured", why, busy, None, busy)
+
+
+def _flaps(look: Look) -> int:
+    """How often the link of the interface went down or up in the window."""
+    past = look.window.nics.get(look.nic.name, ()) if look.nic is not None else ()
+    counts = [one.total.carrier_changes or 0 for _, one in past]
+    return int(counts[-1] - counts[0]) if counts else 0
 
 
 def _paced(look: Look, speed: float) -> bool:
