@@ -65,7 +65,7 @@ _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the
 _DRAWN = ("TEXTUAL", "NO_COLOR", "FORCE_COLOR")  # what Textual and Rich read
 _PIP = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # the package index
 _BEFORE = pytest.StashKey[float]()
-_HOME = tempfile.mkdtemp(prefix="nettop-home-")
+_HOME = tempfile.mkdtemp(prefix="nettop-")
 
 
 def _at_home() -> dict[str, str]:
@@ -87,6 +87,8 @@ def _at_home() -> dict[str, str]:
 _HERE = _at_home()
 os.environ.clear()  # now, because modules read it when they are imported
 os.environ.update(_HERE)
+# runs side by side would remove each other's folders; `--basetemp` keeps those of failed tests
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _HOME)
 
 
 @pytest.fixture(autouse=True)
