@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from golden_text import same
+from pane_text import above_footer
 from scenes import lossy, storied
 
 from nettop import panes
-from nettop.panes import page
 from nettop.terms.text import text_of
 from nettop.views.scene import Scene
 from nettop.views.view import View
@@ -24,7 +24,7 @@ WIDTHS = range(30, 211, 2)
 
 
 def rows(scene: Scene, name: str, width: int, height: int) -> list[str]:
-    return [text_of(row).rstrip() for row in page.compose(scene, View(pane=name), width, height)]
+    return [text_of(row).rstrip() for row in above_footer(scene, View(pane=name), width, height)]
 
 
 def heights(scene: Scene, name: str) -> dict[str, str]:

@@ -1,9 +1,11 @@
 """The footer has the keys of this pane and this row, and always the help."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from folded import folded
+from golden_text import same
 from scenes import lossy, storied
 from scenes.found import RING
 
@@ -35,6 +37,18 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     assert "? help" in text
     if width >= 80:
         assert panes.pane(pane).TITLE.split()[0] in text
+
+
+def test_golden(update: bool) -> None:
+    """The one golden file with footers: each new pane changes all of them."""
+    told = [
+        footer(scene, View(pane=name), width).rstrip()
+        for scene in (storied(), lossy())
+        for name in panes.names()
+        for width in (80, 120, 200)
+    ]
+    golden = Path(__file__).parents[1] / "golden/panes/footers.txt"
+    same(golden, "\n".join(told) + "\n", update)
 
 
 MORE = {  # panes that somebody may add: key, title, first key for the footer
@@ -106,6 +120,11 @@ def test_every_key_of_the_footer_is_in_the_table(pane: str) -> None:
              "Ctrl-X": "ctrl+x"}  # fmt: skip
     for hint in hints.hints(scene, cursor.bound(View(pane=pane), scene)):
         assert names.get(hint.key, hint.key) in known[hint.action]
+
+
+def test_one_more_pane_hides_neither_apply_nor_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    added(("conntrack",), monkeypatch)
+    assert "a apply  p prove  " in footer(lossy(), View(pane="advisor").at(on=RING.id), 120)
 
 
 def test_the_keys_follow_the_row() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from folded import folded
 from golden_text import same
-from pane_text import words
+from pane_text import above_footer, words
 from scenes import storied
 
 from nettop.facts.journey import EVERY
@@ -39,7 +39,7 @@ def slow() -> Scene:
 
 
 def test_the_page(slow: Scene, update: bool) -> None:
-    drawn = page.compose(slow, View(pane="nic", journey=EVERY), 80, 20)
+    drawn = above_footer(slow, View(pane="nic", journey=EVERY), 80, 20)
     same(TESTS / "golden/panes/journey.txt", words(drawn[1:]), update)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from folded import folded
 from golden_text import same
-from pane_text import words
+from pane_text import above_footer, bare, words
 from scenes import SCENES, big, healthy, lossy, storied
 
 from nettop import panes
@@ -51,7 +51,7 @@ def test_before_the_first_frame_there_is_a_screen(name: str) -> None:
 
 @folded(("host", "name", "width", "height"), GOLDENS)
 def test_golden(host: str, name: str, width: int, height: int, update: bool) -> None:
-    told = words(page.compose(SCENES[host](), View(pane=name), width, height))
+    told = words(above_footer(SCENES[host](), View(pane=name), width, height))
     path = GOLDEN / f"{host}-{name}-{width}x{height}.txt"
     same(path, told, update)
 

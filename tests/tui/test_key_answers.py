@@ -49,7 +49,7 @@ def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name
         ("l", "cores", "l: no more columns"),
         ("[", "overview", "[: only in History (7)"),
         ("w", "overview", "w: only in Options (9)"),
-        ("0", "overview", "0: no such key"),
+        ("Q", "overview", "Q: no such key"),
         ("D", "overview", answers.COUNTS[True]),
         ("P", "overview", "profile: bulk-lan"),
         ("e", "overview", "e: no setting here"),

@@ -18,7 +18,8 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-KEYS_ROOM: Final = 28  # columns: of most rows the first key, `?` and `q`
+# columns of the keys, by those of the screen: of most rows the first key, `?` and `q`; two keys
+KEYS_ROOM: Final = {0: 28, 120: 34}
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")
@@ -87,13 +88,14 @@ def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:
     return (*out, *last)
 
 
-def needed(known: tuple[Hint, ...], *, field: bool) -> int:
+def needed(known: tuple[Hint, ...], width: int, *, field: bool) -> int:
     """The columns that the titles of the panes leave for the decisive keys.
 
     These are the first key of the row and `?`, in a field the first two; at least what most rows
     need, so that the titles do not change with the row.
     """
-    return max(KEYS_ROOM, room_of(known[:2] if field else (*known[:1], HELP)))
+    most = max(room for least, room in KEYS_ROOM.items() if width >= least)
+    return max(most, room_of(known[:2] if field else (*known[:1], HELP)))
 
 
 def room_of(shown: tuple[Hint, ...]) -> int:

@@ -176,7 +176,7 @@ def footer_parts(
     fixed = hints.fixed(scene, view)
     known = fixed or hints.hints(scene, view)
     titles = [(name, pane(name).TITLE) for name in names()]
-    shown = shortened(titles, view.pane, width, hints.needed(known, field=bool(fixed)))
+    shown = shortened(titles, view.pane, width, hints.needed(known, width, field=bool(fixed)))
     room = width - sum(2 + len(text) for _, text in shown)
     if fixed:
         return shown, known if hints.room_of(known) <= room else known[:2]
