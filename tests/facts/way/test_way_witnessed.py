@@ -89,6 +89,16 @@ def test_while_others_are_served_a_policy_may_be_meant(more: Any, share: float |
     assert one.meant is (share is None)
 
 
+@pytest.mark.parametrize(("local", "share"), [(NEAR, None), (OTHER, 1.0)])
+def test_a_service_at_another_address_tells_nothing_of_rejected_sources(
+    local: str, share: float | None
+) -> None:
+    other = listener(local, 80, state="established", remote=FAR)
+    rows = [listener("0.0.0.0", 80), other]
+    (one,) = facts(drop("IP_RPFILTER", "ip_rcv_finish_core"), sockets_tcp=rows)
+    assert one.share == share
+
+
 def test_a_finding_is_explained_where_most_of_its_packets_are() -> None:
     rows = drop(), drop(to="10.7.0.1", packets=90)
     found = facts(*rows, xfrm_policies=[POLICY])

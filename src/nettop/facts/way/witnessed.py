@@ -53,7 +53,7 @@ def witnessed(host: Host) -> Iterator[Trouble]:
         if host.local(flow.to):
             if not listeners(host, flow.protocol, flow.port):
                 continue
-            whole = flow.protocol == "tcp" and not _served(host, flow.port)
+            whole = flow.protocol == "tcp" and not _served(host, flow, places)
         said = (
             f"{many(row.packets, 'packets')} to {flow.name} are dropped, such as from {flow.origin}"
         )
@@ -83,11 +83,16 @@ def _flow(host: Host, row: DropReasonRow) -> Flow | None:
     return flow
 
 
-def _served(host: Host, port: int) -> bool:
-    """Whether a connection of another host is open at the port."""
+def _served(host: Host, flow: Flow, places: tuple[str, ...]) -> bool:
+    """Whether a connection of another host is open at the port.
+
+    The reverse path filter forbids no service: one at another address of this host, to which
+    packets come by another interface, tells nothing of these, and is open in some frames only.
+    """
+    to = address(flow.to) if places == ("rp_filter",) else None
     return any(
-        one.local_port == port and one.state not in ("listen", "syn_recv")
-        and not host.local(one.remote)
+        one.local_port == flow.port and one.state not in ("listen", "syn_recv")
+        and not host.local(one.remote) and to in (None, address(one.local))
         for one in host.frame.rows("sockets_tcp")
     )  # fmt: skip
 
