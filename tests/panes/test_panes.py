@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from folded import folded
 from golden_text import same
-from pane_text import above_footer, bare, words
+from pane_text import above_footer, words
 from scenes import SCENES, big, healthy, lossy, storied
 
 from nettop import panes
