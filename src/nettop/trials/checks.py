@@ -19,6 +19,7 @@ FAULT: Final = 0.01  # of the link rate: a lower result is not plausible
 SPREAD: Final = 0.10  # interquartile range as a share of the median
 AGREE: Final = 0.01  # difference between interface counters and the tool
 REACHED: Final = 0.95  # of what was asked; the papers print rates in two digits
+TRIP: Final = 0.75  # of a round trip: no path has the one of the paper; both are printed
 VOID: Final = ("possible", "offered")
 SATURATED: Final = 95.0  # percent busy
 
@@ -77,9 +78,9 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
         yield Check("possible", ok=True, because=figures)
 
 
-def reached(asked: float, offered: float) -> bool:
-    """Whether a rate, a spacing or a round trip is the one that was asked; 0 asks for none."""
-    return not asked or min(asked, offered) >= REACHED * max(asked, offered)
+def reached(asked: float, offered: float, least: float = REACHED) -> bool:
+    """Whether a rate, a spacing or (at `least` TRIP) a round trip is what was asked; 0 is none."""
+    return not asked or min(asked, offered) >= least * max(asked, offered)
 
 
 def _offered(o: Options, m: Measured) -> Iterator[Check]:

@@ -98,7 +98,7 @@ def obstacle(point: Point, options: Options, pair: Pair) -> str:
         return f"needs a NIC whose interrupts have a core; {pair.nic} is virtual"
     if point.mtu and point.mtu > pair.mtu:
         return f"needs MTU {point.mtu} at both ends; it is {pair.mtu}"
-    if point.rtt_ms and not checks.reached(point.rtt_ms, pair.rtt_ms):
+    if point.rtt_ms and not checks.reached(point.rtt_ms, pair.rtt_ms, checks.TRIP):
         return f"needs a path of {point.rtt_ms:g} ms; this one has {pair.rtt_ms:.2f} ms"
     for wanted, cpus, where in (
         (options.cpu_here, pair.cpus_here, "here"),

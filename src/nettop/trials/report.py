@@ -179,9 +179,10 @@ def _amount(row: Mapping[str, Any], value: float | None) -> str:
 def missed(row: Mapping[str, Any]) -> str:
     """What the condition of the row was, where that is not the one that was asked."""
     asked, offered = row.get("asked"), row.get("offered")
-    if asked is None or offered is None or checks.reached(asked, offered):
-        return ""
     name = row.get("condition", "rate")
+    least = checks.TRIP if name == "round trip" else checks.REACHED
+    if asked is None or offered is None or checks.reached(asked, offered, least):
+        return ""
     return f"a {name} of {_amount(row, offered)}, not {_amount(row, asked)}"
 
 
