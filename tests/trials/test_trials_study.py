@@ -128,7 +128,7 @@ def test_the_spacing_and_the_round_trip_that_were_offered_stand_beside_the_reque
     assert not report.missed(repeat.round_trip(study.Point("a", 1, rtt_ms=72.9), 91.581))
     assert not repeat.round_trip(study.Point("a", 1), 0.1)
     shown = [report._offered({"point": "a", **one}) for one in (row, far, {"asked": 2e6})]
-    assert shown == ["4.8 µs / back to back", "91.58 ms / 72.9 ms", "not recorded / 2 Mb/s"]
+    assert shown == ["4.8 µs / back to back", "98.5 ms / 72.9 ms", "not recorded / 2 Mb/s"]
     assert report._paced({"rows": [far, {**far, "asked": 4.04}]})
     assert not report._paced({"rows": [far, far]}), "the round trip of the path is a condition"
 
