@@ -193,14 +193,22 @@ def test_who_sends_the_datagrams_is_told(remote: str, port: int, stage: str, wor
     assert found.because.endswith(words)
 
 
-@pytest.mark.parametrize(("unacked", "told"), [(0, "nagle"), (1, "application")])
-def test_data_that_a_cork_holds_is_a_small_write_of_this_end(unacked: int, told: str) -> None:
+@pytest.mark.parametrize(("gauges", "told"), [
+    ({}, "nagle"), ({"unacked": 1}, "application"), ({"notsent": 0}, "application"),
+    ({"probes": 2}, "application"), ({"snd_wnd": 100}, "application"),
+])  # fmt: skip
+def test_data_that_a_cork_holds_is_a_small_write_of_this_end(
+    gauges: dict[str, int], told: str
+) -> None:
     def at(s: float) -> Tables:
-        corked = {**ROOM, "notsent": 200, "unacked": unacked}
+        corked = {**ROOM, "notsent": 200, "unacked": 0, **gauges}
+        if s % 3 < 1 and not gauges:  # in each third sample the timer has just sent it
+            corked["notsent"] = 0
         return moment(s, rates={**IDLE, "bytes_acked": 40_000}, gauges=corked, ran=0.05)
 
     found = flow(limits(at)).stage
     assert found.stage == told
+    assert (found.how == "corked") is (told == "nagle")
     assert ("TCP_CORK or MSG_MORE" in found.because) is (told == "nagle")
 
 

@@ -125,7 +125,8 @@ class Flow:
     limit_relief: str | None = maybe("what relieves it of that work")
     limit_how: str | None = maybe(
         "how that which limits is used: throttled synced direct cached files; the thread: "
-        "throttled locked; a stop: traced; who is waited for in a request: late"
+        "throttled locked; a stop: traced; who is waited for in a request: late; small writes: "
+        "corked delayed"
     )
 
 

@@ -114,7 +114,7 @@ def _small(look: Look) -> Iterator[Reading]:
             "nothing is in flight and the window is open: TCP_CORK or MSG_MORE holds it for 200 ms"
         )
         yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, corked,
-                      None, corked)  # fmt: skip
+                      None, corked, how="corked")  # fmt: skip
         return
     rtt, least = look.now("rtt") or 0, look.now("min_rtt")
     held = share(
@@ -126,7 +126,7 @@ def _small(look: Look) -> Iterator[Reading]:
         why += f"acknowledgement; with those that come at once they take {units.seconds(rtt / 1e6)}"
         why += " on average"
         yield Reading("nagle", "here", f"writes of {_program(look)}", "measured", why, held,
-                      None, held)  # fmt: skip
+                      None, held, how="delayed")  # fmt: skip
 
 
 def _corked(entry: Entry[Any]) -> bool:
