@@ -12,6 +12,7 @@ from nettop.collect import (
     fib,
     links,
     nftables,
+    routing_rules,
     snmp,
     socket_owners,
     sockets_unix,
@@ -116,6 +117,13 @@ def test_a_route_that_others_use_is_not_missing() -> None:
     one = called(line, ways=[ways.Row(TO, "", "", "", 0, "", 0, interface="eth0")])
     assert one is not None
     assert one.means == f"A route leads to {TO}, but perhaps not for this socket"
+    way = ways.Row(TO, "", "", "", 0, "", 0, interface="eth0")
+    by_port = routing_rules.Row(4, 900, 0, "lookup", 77, protocol="tcp", ports=(443, 443))
+    failed = f"connection EHOSTUNREACH 9 7 here {TO} 443 app\n"
+    other = f"connection OPENED 9 8 here {TO} 80 web\n"
+    one = called(failed + other, ways=[way], routing_rules=[by_port])
+    assert one is not None
+    assert "perhaps not for this socket" not in one.means  # the rule leads this port elsewhere
     one = called(line, ways=[ways.Row(TO, "", "", "", 0, "", 0, error="ENETUNREACH")])
     assert one is not None
     assert one.means == "No route leads to the address to connect to"

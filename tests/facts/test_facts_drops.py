@@ -199,6 +199,13 @@ def test_a_place_of_several_causes_has_the_words_of_where_its_packets_go(
     assert found.means == means
 
 
+def test_answers_that_a_running_ping_has_got_are_no_loss() -> None:
+    row = drop_reasons.Row("NO_SOCKET", "ping_rcv", "here", "2", "icmp", "", 40, WIDTH,
+                           "10.0.0.1", 0, "10.0.0.2", 0)  # fmt: skip
+    (found,) = joined(drop_reasons=moving(None, row)).more["drop"]
+    assert (found.kind, found.advice) == ("normal", "Nothing is lost.")
+
+
 TAKES = "No socket takes the packet"
 
 

@@ -70,3 +70,14 @@ def test_rules_keep_no_address() -> None:
     assert PEER in raw
     assert PEER not in clean
     assert [row.table for row in routing_rules.parse(clean)] == [254]
+
+
+def test_a_rule_is_read_with_its_protocol_and_ports() -> None:
+    head = route.RTMSG.pack(2, 0, 0, 0, 77, 0, 0, 1, 0)
+    ends = attribute(22, b"\x06"), attribute(24, struct.pack("=HH", 5432, 5440))
+    (row,) = routing_rules.parse(message(route.NEWRULE, head + b"".join(ends)))
+    assert (row.protocol, row.ports, row.more) == ("tcp", (5432, 5440), False)
+    (row,) = routing_rules.parse(
+        message(route.NEWRULE, head + attribute(23, struct.pack("=HH", 80, 80)))
+    )
+    assert row.more  # source ports: only the kernel knows them

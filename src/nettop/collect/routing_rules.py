@@ -29,8 +29,10 @@ _ACTIONS: Final = {
     1: "lookup", 2: "goto", 3: "nop", 6: "blackhole", 7: "unreachable", 8: "prohibit",
 }  # fmt: skip
 _INVERT: Final = 2  # FIBRULE_INVERT
-_MORE: Final = ("tunnel", "master", "protocol", "source_ports", "ports", "goto")
+_MORE: Final = ("tunnel", "master", "source_ports", "goto")
 _RANGE: Final = struct.Struct("=II")  # struct fib_rule_uid_range
+_PORTS: Final = struct.Struct("=HH")  # struct fib_rule_port_range
+_PROTOCOLS: Final = {1: "icmp", 6: "tcp", 17: "udp"}
 _ALL_USERS: Final = bytes(4) + b"\xff\xff\xff\xff"
 _NOT_SUPPRESSED: Final = -1
 
@@ -53,6 +55,8 @@ class Row:
     suppress: int | None = maybe("routes of this prefix length or less do not count")
     more: bool = gauge("has conditions that only the kernel evaluates", default=False)
     users: tuple[int, int] | None = maybe("first and last user number; None: any")
+    protocol: str = gauge("protocol; empty: any", default="")
+    ports: tuple[int, int] | None = maybe("first and last destination port; None: any")
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -81,7 +85,7 @@ def _row(number: int, head: tuple[int, ...], values: Attributes) -> Row:
     if values.get("users") == _ALL_USERS:
         del values["users"]
     suppress_at = values.get("suppress", _NOT_SUPPRESSED)
-    mark = values.get("mark", 0)
+    mark, protocol = values.get("mark", 0), values.get("protocol", 0)
     return Row(
         family=4 if family == _IPV4 else 6,
         priority=values.get("priority", 0),
@@ -96,5 +100,7 @@ def _row(number: int, head: tuple[int, ...], values: Attributes) -> Row:
         mask=values.get("mask", 0xFFFFFFFF if mark else 0),
         suppress=suppress_at if suppress_at != _NOT_SUPPRESSED else None,
         users=_RANGE.unpack(values["users"]) if values.get("users") else None,
+        protocol=_PROTOCOLS.get(protocol, str(protocol)) if protocol else "",
+        ports=_PORTS.unpack(values["ports"]) if values.get("ports") else None,
         more=bool(tos or head[8] & _INVERT or any(values.get(name) for name in _MORE)),
     )

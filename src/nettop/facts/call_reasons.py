@@ -73,14 +73,19 @@ def exact(
     if by := by.removesuffix(f",{_CONFINED}"):
         return _refused(said, by, address if error in ROUTED else ""), ()
     found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
-    alone = found == said and error in ROUTED and _others_reach(address, error, frame)
+    alone = found == said and error in ROUTED and _others_reach(address, port, error, frame)
     return _of_socket(said, address) if alone else found, ()
 
 
-def _others_reach(address: str, error: str, frame: Frame) -> bool:
-    """Whether the kernel has a route to the address; and, if a neighbour may fail, who connects."""
-    opened = (row for row in frame.rows("failed_calls") if row.address == address)
-    reached = error == "ENETUNREACH" or any(row.error == OPENED for row in opened)
+def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
+    """Whether the kernel has a route to the address; and, if a neighbour may fail, who connects.
+
+    Rules of routing may lead what goes to another port elsewhere.
+    """
+    apart = any(row.protocol or row.ports for row in frame.rows("routing_rules"))
+    opened = (row for row in frame.rows("failed_calls") if row.address == address
+              and not (apart and row.port != port))  # fmt: skip
+    reached = (error == "ENETUNREACH" and not apart) or any(row.error == OPENED for row in opened)
     return reached and _stands(address, frame)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,11 +9,9 @@ import way_tables as host
 from way_tables import FAR, SOUND, answer, frame, link, route, rule, went
 
 from nettop.collect import neighbour_states
-from nettop.collect.failed_calls import Row as Call
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.sysctls import Row as Sysctl
-from nettop.facts.kinds.way import build
-from nettop.facts.way import HIDDEN, PASSES, SUSPECT, Flow, walk
+from nettop.facts.way import HIDDEN, PASSES, SUSPECT
 
 ELSEWHERE = "198.51.100.7"
 
@@ -289,31 +286,6 @@ def test_connect_looks_for_the_route_again_with_its_address() -> None:
     assert decider.saw == "rule 30 from 10.0.0.1/32 is prohibit"
 
 
-def test_a_rule_for_other_users_is_a_suspect_and_decides_what_they_send() -> None:
-    rules = [*SOUND["routing_rules"], rule(30, 0, users=(1500, 1600), action="prohibit")]
-    way = went(FAR, frame(routing_rules=rules))
-    assert way.decider is None
-    assert way.suspect is not None
-    assert way.suspect.saw == "rule 30 from all users 1500-1600 is prohibit"
-    theirs = walk(Flow(FAR, user=1500), frame(routing_rules=rules)).decider
-    assert theirs is not None
-    assert theirs.change == "ip rule del priority 30"
-
-
-def test_a_table_for_other_users_is_told_with_its_rule_and_the_question() -> None:
-    rules = [*SOUND["routing_rules"], rule(30, 200, users=(33, 33))]
-    routes = [*SOUND["fib"], route("0.0.0.0/0", None, table=200, kind="unreachable")]
-    failed = Call("connect", "EHOSTUNREACH", address=FAR, pid=7, where="here", port="443",
-                  process="app", events=4)  # fmt: skip
-    seen = frame(routing_rules=rules, fib=routes, failed_calls=[failed])
-    facts: Any = SimpleNamespace(more={}, flows=())
-    (one,) = build(seen, facts)
-    assert one.decider == (
-        "route 0.0.0.0/0 of table 200 is unreachable, where rule 30 from all users 33-33 looks"
-    )
-    assert one.asks == f"{FAR}:443 --user 33"
-
-
 def test_what_takes_packets_by_itself_is_not_visible() -> None:
     filters = went(FAR, frame(qdiscs=[host.qdisc("a0", "clsact", root=False)]))
     assert any("filters of clsact on a0" in one.saw for one in filters.of(HIDDEN))
@@ -321,18 +293,6 @@ def test_what_takes_packets_by_itself_is_not_visible() -> None:
     switch = went(FAR, frame(links=links))
     assert any("Open vSwitch" in one.saw for one in switch.of(HIDDEN))
     assert "not visible" in switch.headline
-
-
-def test_a_mark_chooses_the_rule() -> None:
-    rules = [rule(10, 0, action="blackhole", mark=5, mask=0xFF), *SOUND["routing_rules"]]
-    assert went(FAR, frame(routing_rules=rules), mark=0x105).decider is not None
-    assert went(FAR, frame(routing_rules=rules)).decider is None
-
-
-def test_a_table_that_only_the_default_route_of_is_suppressed_is_passed_over() -> None:
-    rules = [rule(10, 254, suppress=0), rule(20, 0, action="prohibit"), *SOUND["routing_rules"]]
-    assert went(FAR, frame(routing_rules=rules)).decider is None
-    assert went(ELSEWHERE, frame(routing_rules=rules)).decider is not None
 
 
 def test_a_dead_next_hop_of_several_is_a_suspect() -> None:

@@ -17,6 +17,7 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
+from ..way.lookup import USUAL, selects
 
 _LIMITS: Final = {
     "arp": "net.ipv4.neigh.default.gc_thresh3", "ndisc": "net.ipv6.neigh.default.gc_thresh3",
@@ -57,7 +58,6 @@ KIND = Kind(
 
 
 MOST: Final = 16
-USUAL: Final = (255, 254, 253)  # tables local, main and default
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
         if route.gateway == address and route.table not in USUAL:
             asks = next((one for one in frame.rows("routing_rules") if one.table == route.table),
                         None)  # fmt: skip
-            by = f" (rule {asks.priority} from {asks.source or 'all'})" if asks else ""
+            by = f" ({selects(asks)})" if asks else ""
             rest = f"; or `ip {six}rule del priority {asks.priority}`" if asks else ""
             new = f"ip {six}route replace {route.to} via GATEWAY table {route.table}"
             return (

@@ -12,6 +12,7 @@ is that of any socket of the process.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from ...collect.failed_calls import OPENED
@@ -25,7 +26,7 @@ from .flow import Host, address, inside, network
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
 LOCAL, MAIN = 255, 254
-_USUAL: Final = (LOCAL, MAIN, 253)  # tables local, main and default
+USUAL: Final = (LOCAL, MAIN, 253)  # tables local, main and default
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def lookup(host: Host, question: Question) -> Found:
     """The route to a destination by rules and tables."""
     doubt, passed_over = "", None
     for rule, table in _tables(host, question):
-        if rule is not None and rule.more:
+        if rule is not None and (rule.more or (_ported(rule) and not question.port)):
             doubt = f"rule {rule.priority} has conditions that only the kernel evaluates"
             continue
         if rule is not None and rule.action in REFUSALS:
@@ -64,7 +65,7 @@ def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, in
     family = address(question.to).version
     rules = [rule for rule in host.rules if rule.family == family]
     if not rules:
-        for table in _USUAL:
+        for table in USUAL:
             yield None, table
     for rule in sorted(rules, key=lambda one: (one.priority, one.number)):
         if rule.action in ("lookup", *REFUSALS) and matches(rule, question):
@@ -81,7 +82,35 @@ def matches(rule: RuleRow, question: Question) -> bool:
         return False
     if rule.leaves is not None and rule.leaves != question.leaves:
         return False
+    if question.port and rule.protocol not in ("", question.protocol):
+        return False
+    if question.port and rule.ports and not rule.ports[0] <= question.port <= rule.ports[1]:
+        return False
     return inside(question.to, rule.to) and question.mark & rule.mask == rule.mark & rule.mask
+
+
+def _ported(rule: RuleRow) -> bool:
+    """Whether it looks at protocol or port, which a question without a port does not tell."""
+    return bool(rule.protocol or rule.ports)
+
+
+def selects(rule: RuleRow) -> str:
+    """A rule and the packets that it is for, in the words of ip-rule(8)."""
+    span = "-".join(str(one) for one in dict.fromkeys(rule.ports or ()))
+    words = (
+        f" to {rule.to}" * bool(rule.to), f" iif {rule.arrives}" * bool(rule.arrives),
+        f" oif {rule.leaves}" * bool(rule.leaves), f" fwmark {rule.mark:#x}" * bool(rule.mark),
+        " users {}-{}".format(*rule.users) if rule.users else "",
+        f" ipproto {rule.protocol}" * bool(rule.protocol), f" dport {span}" * bool(span),
+        ", for some of its packets," * rule.more,
+    )  # fmt: skip
+    return f"rule {rule.priority} from {rule.source or 'all'}{''.join(words)}"
+
+
+def without(host: Host, question: Question, table: int | None) -> tuple[FibRow, ...]:
+    """The route of the packets if no rule led to that table."""
+    rules = tuple(one for one in host.rules if one.table != table)
+    return lookup(replace(host, rules=rules), question).routes
 
 
 def best(host: Host, question: Question, table: int) -> tuple[FibRow, ...]:

@@ -12,8 +12,7 @@ from typing import Final
 
 from ..flow import HIDDEN, SUSPECT, Host, Step, address, inside, network
 from ..legs import OUT, Leg
-from ..lookup import MAIN, Hop
-from .route import selects
+from ..lookup import MAIN, Hop, selects
 
 PLACE: Final = 25
 

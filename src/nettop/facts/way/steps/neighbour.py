@@ -10,7 +10,8 @@ from ....collect import drop_reasons
 from ....collect.links import Row as LinkRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside, network
 from ..legs import BRIDGED, Leg
-from ..lookup import MAIN
+from ..lookup import MAIN, selects, without
+from ..lookup import USUAL as TABLES
 from .device import unplugged
 
 PLACE: Final = 40
@@ -163,18 +164,32 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     six = "-6 " if ":" in to else ""
     by = leg.by if leg.by is not None and leg.by.to == to else None
     meant = f"if {to} is gone, {by.change}, for {by.who} sends them there; else " if by else ""
+    led, free = _led(leg, to)
     elsewhere = (
         f"if {to} is behind {hidden}, and no container or guest of {link.interface}: ip {six}route "
         f"add {to} via {hidden}, or give {link.interface} another network; else "
     )
     return Step(
-        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{covers}{mute}",
-        show, meant + (elsewhere if hidden else "")
+        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{led}{covers}{mute}",
+        show, free + meant + (elsewhere if hidden else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else "")
         + (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
         "host (rp_filter)" + (behind if wide else ""),
     )  # fmt: skip
+
+
+def _led(leg: Leg, to: str) -> tuple[str, str]:
+    """Of a gateway in a table of its own: the rule that leads there, and its end if others do."""
+    rule, asked = leg.hop.found.by, leg.question
+    if rule is None or rule.table in TABLES or leg.hop.gateway != to:
+        return "", ""
+    led = f", the gateway of table {rule.table}, to which {selects(rule)} leads"
+    first = next(iter(without(leg.host, asked, rule.table)), None)
+    if first is None or first.dead or (first.interface, first.gateway) == (leg.hop.interface, to):
+        return led, ""
+    cure = f"ip {'-6 ' * (':' in to)}rule del priority {rule.priority}, without which route "
+    return led, f"{cure}{first.to} of table {first.table} leads to {asked.to}; or "
 
 
 def _hidden(leg: Leg, link: LinkRow) -> str | None:

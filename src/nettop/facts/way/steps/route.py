@@ -11,7 +11,7 @@ from ....collect.links import Row as LinkRow
 from ....collect.routing_rules import Row as RuleRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
-from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches
+from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches, selects
 from .neighbour import ABSENT
 
 PLACE: Final = 20
@@ -198,17 +198,6 @@ def _by_rule(leg: Leg, rule: RuleRow) -> Step:
         "rule", STOPS, f"{selects(rule)} {_VERBS[rule.action]}",
         f"ip {six}rule", f"ip {six}rule del priority {rule.priority}",
     )  # fmt: skip
-
-
-def selects(rule: RuleRow) -> str:
-    """A rule and the packets that it is for."""
-    to = f" to {rule.to}" if rule.to else ""
-    mark = f" fwmark {rule.mark:#x}" if rule.mark else ""
-    users = f" users {rule.users[0]}-{rule.users[1]}" if rule.users else ""
-    ends = f" iif {rule.arrives}" if rule.arrives else ""
-    more = ", for some of its packets," if rule.more else ""
-    ends += f" oif {rule.leaves}" if rule.leaves else ""
-    return f"rule {rule.priority} from {rule.source or 'all'}{to}{ends}{mark}{users}{more}"
 
 
 def _outside(leg: Leg) -> list[LinkRow]:

@@ -9,7 +9,6 @@ forwards. So it is a doubt, and none where any connection by the same gateway is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -20,8 +19,7 @@ from ....collect.ways import Question
 from ....terms.units import many
 from ..flow import SILENT, SUSPECT, Step, address
 from ..legs import OUT, Leg
-from ..lookup import LOCAL, MAIN, Senders, lookup, matches
-from .route import selects
+from ..lookup import LOCAL, MAIN, Senders, lookup, matches, selects, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +39,8 @@ def look(leg: Leg) -> Iterator[Step]:
         return
     own = hop.interface, hop.gateway
     rule = _rule(leg)
-    others = [one for one in (_without(leg) if rule else _beside(leg)) if _exit(one) != own]
+    free = without(leg.host, leg.question, hop.table) if rule else _beside(leg)
+    others = [one for one in free if _exit(one) != own]
     if not others or (rule is None and hop.gateway is None):
         return
     answered, silent = _tried(leg)
@@ -115,13 +114,8 @@ def _rule(leg: Leg) -> RuleRow | None:
 
 
 def _selective(rule: RuleRow) -> bool:
-    return bool(rule.users or rule.source or rule.mark or rule.arrives or rule.leaves or rule.to)
-
-
-def _without(leg: Leg) -> tuple[FibRow, ...]:
-    """The route of the packets if no rule led to that table."""
-    rules = tuple(one for one in leg.host.rules if one.table != leg.hop.table)
-    return lookup(replace(leg.host, rules=rules), leg.question).routes
+    return bool(rule.users or rule.source or rule.mark or rule.arrives or rule.leaves or rule.to
+                or rule.protocol or rule.ports)  # fmt: skip
 
 
 def _same(leg: Leg) -> list[FibRow]:
@@ -165,14 +159,16 @@ def _tried(leg: Leg) -> tuple[list[Exit], list[Exit]]:
 def _ways(leg: Leg) -> Callable[[tuple[str, int], str, int, str], Exit]:
     """The way of a connection by the tables; to this very place, and of equal routes, `leg`'s.
 
-    Rules that only the kernel evaluates, such as those for a port, are not among the tables.
+    Rules that only the kernel evaluates are not among the tables.
     """
     own, asked = (leg.hop.interface, leg.hop.gateway), leg.question
 
     def way(place: tuple[str, int], local: str, user: int, leaves: str) -> Exit:
         if (*place, user) == (asked.to, asked.port, asked.user) and local in ("", asked.source):
             return own
-        routes = lookup(leg.host, Question(place[0], local, leaves=leaves, user=user)).routes
+        to, port = place
+        asks = Question(to, local, leaves=leaves, port=port, user=user)
+        routes = lookup(leg.host, asks).routes
         found = [_exit(one) for one in routes] or [(None, None)]
         return own if own in found else found[0]
 

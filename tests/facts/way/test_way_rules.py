@@ -1,0 +1,79 @@
+"""Rules of policy routing on the way out: by user, protocol and port, mark, and prefix length."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from way_tables import FAR, SOUND, frame, route, rule, went
+
+from nettop.collect import neighbour_states
+from nettop.collect.failed_calls import Row as Call
+from nettop.facts.kinds.way import build
+from nettop.facts.way import HIDDEN, Flow, walk
+
+ELSEWHERE = "192.0.2.7"
+
+
+def test_a_rule_for_other_users_is_a_suspect_and_decides_what_they_send() -> None:
+    rules = [*SOUND["routing_rules"], rule(30, 0, users=(1500, 1600), action="prohibit")]
+    way = went(FAR, frame(routing_rules=rules))
+    assert way.decider is None
+    assert way.suspect is not None
+    assert way.suspect.saw == "rule 30 from all users 1500-1600 is prohibit"
+    theirs = walk(Flow(FAR, user=1500), frame(routing_rules=rules)).decider
+    assert theirs is not None
+    assert theirs.change == "ip rule del priority 30"
+
+
+def test_a_table_for_other_users_is_told_with_its_rule_and_the_question() -> None:
+    rules = [*SOUND["routing_rules"], rule(30, 200, users=(33, 33))]
+    routes = [*SOUND["fib"], route("0.0.0.0/0", None, table=200, kind="unreachable")]
+    failed = Call("connect", "EHOSTUNREACH", address=FAR, pid=7, where="here", port="443",
+                  process="app", events=4)  # fmt: skip
+    seen = frame(routing_rules=rules, fib=routes, failed_calls=[failed])
+    facts: Any = SimpleNamespace(more={}, flows=())
+    (one,) = build(seen, facts)
+    assert one.decider == (
+        "route 0.0.0.0/0 of table 200 is unreachable, where rule 30 from all users 33-33 looks"
+    )
+    assert one.asks == f"{FAR}:443 --user 33"
+
+
+def test_a_rule_for_a_port_is_told_with_all_its_conditions_and_its_end() -> None:
+    rules = [*SOUND["routing_rules"], rule(30, 200, protocol="tcp", ports=(5432, 5432))]
+    tables: dict[str, Any] = {
+        "routing_rules": rules,
+        "fib": [*SOUND["fib"], route("0.0.0.0/0", "a0", "10.0.0.9", table=200)],
+        "neighbour_states": [
+            *SOUND["neighbour_states"],
+            neighbour_states.Row("a0", "10.0.0.9", 4, "failed"),
+        ],
+    }
+    decider = went(FAR, frame(**tables), port=5432).decider
+    assert decider is not None
+    assert decider.saw == (
+        "no neighbour answers for 10.0.0.9 on a0, the gateway of table 200, to which rule 30 from "
+        "all ipproto tcp dport 5432 leads"
+    )
+    cure = "ip rule del priority 30, without which route 10.0.0.0/24 of table 254 leads to 10.0.0.2"
+    assert decider.change.startswith(f"{cure}; or the host with 10.0.0.9 must answer ARP")
+    for other in ({"port": 443}, {"port": 5432, "protocol": "udp"}):
+        assert went(FAR, frame(**tables), **other).decider is None
+    unknown = went(FAR, frame(**tables))  # no port is asked for
+    assert unknown.decider is None
+    assert any("only the kernel evaluates" in one.saw for one in unknown.of(HIDDEN))
+    alone = frame(**{**tables, "fib": tables["fib"][-1:]})
+    decider = went(FAR, alone, port=5432).decider
+    assert decider is not None
+    assert decider.change.startswith("the host with 10.0.0.9 must answer ARP")
+
+
+def test_a_mark_chooses_the_rule() -> None:
+    rules = [rule(10, 0, action="blackhole", mark=5, mask=0xFF), *SOUND["routing_rules"]]
+    assert went(FAR, frame(routing_rules=rules), mark=0x105).decider is not None
+    assert went(FAR, frame(routing_rules=rules)).decider is None
+
+
+def test_a_table_that_only_the_default_route_of_is_suppressed_is_passed_over() -> None:
+    rules = [rule(10, 254, suppress=0), rule(20, 0, action="prohibit"), *SOUND["routing_rules"]]
+    assert went(FAR, frame(routing_rules=rules)).decider is None
+    assert went(ELSEWHERE, frame(routing_rules=rules)).decider is not None
