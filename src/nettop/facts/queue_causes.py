@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .kinds.qdisc import LEAST
-from .way.steps.queue import BOUNDS
+from .way.steps.queue import BOUNDS, HEADER, needed
 
-ETHERNET: Final = 14  # bytes of a header, which the MTU does not count
 MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
 
 
@@ -42,11 +41,13 @@ def sized(seen: Any) -> Mapping[str, Any]:
     """
     for entry in seen.host.frame.tables.get("qdiscs", ()):
         row, link = entry.now, seen.host.links.get(entry.now.interface)
-        longest = (link.mtu or 0) + ETHERNET if link is not None else 0
+        longest = (link.mtu or 0) + HEADER if link is not None else 0
         small = row.largest and row.largest < longest and not row.backlog
         if small and row.interface == seen.drop.nic and entry.rate("drops"):
+            need, why = needed(row.kind, link, longest)
             return {
                 "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "longest": longest,
+                "needed": need, "why": why,
                 "largest": row.largest, "where": row.where, "type": row.kind,
                 "bound": BOUNDS.get(row.kind, "burst"),
             }  # fmt: skip

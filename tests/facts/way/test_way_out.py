@@ -113,6 +113,19 @@ STOPS = {
         "up to 1514", "tc qdisc replace dev a0 root bfifo … with a limit of 1514 bytes or more",
         {"qdiscs": [host.qdisc("a0", "bfifo", largest=60)]},
     ),
+    "a queue of bytes, in which packets of GSO wait whole": Case(
+        FAR, "queue", "qdisc bfifo of a0 drops frames above 60 bytes, its limit; those of a0 have "
+        "up to 1514", "tc qdisc replace dev a0 root bfifo … with a limit of 131072 bytes or more "
+        "(packets of GSO, up to 65536 bytes, wait there uncut)",
+        {"qdiscs": [host.qdisc("a0", "bfifo", largest=60)],
+         "links": [*others("links", "a0"), link("a0", 2, gso_max_size=65536)]},
+    ),
+    "a token bucket, which cuts packets of GSO": Case(
+        FAR, "queue", "qdisc tbf of a0 drops frames above 60 bytes, its burst; those of a0 have up "
+        "to 1514", "tc qdisc replace dev a0 root tbf … with a burst of 1514 bytes or more",
+        {"qdiscs": [host.qdisc("a0", "tbf", largest=60)],
+         "links": [*others("links", "a0"), link("a0", 2, gso_max_size=65536)]},
+    ),
     "the interface is down": Case(
         FAR, "device", "no route leads to 10.0.0.2: a0, with 10.0.0.1/24, is down",
         "ip link set a0 up",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ....collect.links import Row as LinkRow
 from ....collect.qdiscs import Row as QdiscRow
 from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
@@ -12,8 +13,9 @@ from ..legs import OUT, Leg
 
 PLACE: Final = 60
 _SMALL: Final = 74  # bytes of a frame with a SYN and its options
-_HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
+HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
 BOUNDS: Final = {"bfifo": "limit"}  # of the size of one frame; of other qdiscs it is the burst
+WHOLE: Final = 2  # packets of GSO for which such a limit has room: one waits, and the next comes
 MOST: Final = 0.5  # of the received packets
 FILTERED_BY_TC: Final = "TC_INGRESS"  # why the kernel says that it drops a packet
 _FILTERS: Final = ("clsact", "ingress")
@@ -101,7 +103,7 @@ def _queue(leg: Leg, row: QdiscRow) -> Iterator[Step]:
     """A qdisc, and whether frames are too long for it."""
     name, show = row.interface, f"tc -s qdisc show dev {row.interface}"
     link = leg.host.links.get(name)
-    longest = (link.mtu or 0) + _HEADER if link is not None else 0
+    longest = (link.mtu or 0) + HEADER if link is not None else 0
     if row.largest is None or row.largest >= longest:
         if row.root:
             yield Step("queue", PASSES, f"qdisc {row.kind} of {name}", show)
@@ -110,9 +112,22 @@ def _queue(leg: Leg, row: QdiscRow) -> Iterator[Step]:
                    f"tc qdisc del dev {name} {row.where}")  # fmt: skip
     else:
         outcome, bound = STOPS if row.largest < _SMALL else SUSPECT, BOUNDS.get(row.kind, "burst")
+        need, why = needed(row.kind, link, longest)
         yield Step(
             "queue", outcome, f"qdisc {row.kind} of {name} drops frames above {row.largest} bytes, "
             f"its {bound}; those of {name} have up to {longest}", show,
             f"tc qdisc replace dev {name} {row.where} {row.kind} … "
-            f"with a {bound} of {longest} bytes or more",
+            f"with a {bound} of {need} bytes or more{why}",
         )  # fmt: skip
+
+
+def needed(kind: str, link: LinkRow | None, longest: int) -> tuple[int, str]:
+    """The least bound of one packet, in bytes, and what it counts beside the longest frame.
+
+    A token bucket cuts packets of GSO first (sch_tbf.c, tbf_segment()); a queue of bytes counts
+    them whole, with the headers of each segment (sch_fifo.c, bfifo_enqueue()).
+    """
+    size = link.gso_max_size if link is not None and kind in BOUNDS else None
+    if not size or size <= longest:
+        return longest, ""
+    return WHOLE * size, f" (packets of GSO, up to {size} bytes, wait there uncut)"
