@@ -36,7 +36,10 @@ def test_a_rule_that_matches_and_drops_stops_the_packets(rule: tuple[Any, ...]) 
     verb = "rejects" if ("reject",) in rule else "drops"
     assert decider.saw == f"rule of handle 2 in chain c (hook output, inet t) {verb} packets"
     assert decider.answers == (verb == "rejects")
-    assert decider.change == "nft delete rule inet t c handle 2"
+    cure = "nft delete rule inet t c handle 2"
+    if rule[-2:][0] in (DROP, ("log",)):  # it drops all: the others are to be dropped as before
+        cure = "nft insert rule inet t c handle 2 ip daddr 10.0.0.2 tcp dport 80 accept"
+    assert decider.change == cure
 
 
 BY = "(hook output, inet t) drops the same packets: nft"
@@ -46,7 +49,7 @@ BY = "(hook output, inet t) drops the same packets: nft"
     (((*PORT80, DROP), (*TCP, DROP)), False,
      f"; then rule of handle 3 in chain c {BY} delete rule inet t c handle 3"),
     (((*PORT80, DROP),), True,
-     f"; then the policy of chain c {BY} add rule inet t c tcp dport 80 accept"),
+     f"; then the policy of chain c {BY} add rule inet t c ip daddr 10.0.0.2 tcp dport 80 accept"),
     (((*PORT80, DROP), (ACCEPT,)), True, ""),
 ])  # fmt: skip
 def test_what_drops_the_packets_once_a_rule_is_deleted_is_told(
@@ -136,7 +139,7 @@ def test_the_policy_drops_what_no_rule_accepts() -> None:
     decider = went(FAR, ruled((*ESTABLISHED, ACCEPT), drops=True), port=80).decider
     assert decider is not None
     assert decider.saw == "the policy of chain c (hook output, inet t) drops packets to 10.0.0.2:80"
-    assert decider.change == "nft add rule inet t c tcp dport 80 accept"
+    assert decider.change == "nft add rule inet t c ip daddr 10.0.0.2 tcp dport 80 accept"
     assert went(FAR, ruled((*PORT80, ACCEPT), drops=True), port=80).decider is None
 
 

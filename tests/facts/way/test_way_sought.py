@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, frame, link, route, switches
+from way_tables import FAR, NEAR, SOUND, frame, link, listener, route, switches
 
 from nettop.collect import link_stats
 from nettop.collect.addresses import Row as Address
@@ -41,7 +41,11 @@ def virtual(mode: int) -> dict[str, Any]:
 def test_an_address_of_this_host_for_which_it_answers_no_arp() -> None:
     (one,) = facts(heard(VIRTUAL), **virtual(1))
     assert one.stops
-    assert one.meant  # the host may stand behind a load balancer
+    assert (one.meant, one.share) == (False, 1.0)  # nor does a load balancer answer
+    assert one.change.startswith("if no load balancer is to answer for it: nettop set")
+    served = listener(VIRTUAL, 80, state="established", remote="10.9.0.7")
+    (through,) = facts(heard(VIRTUAL), sockets_tcp=[served], **virtual(1))
+    assert (through.meant, through.share) == (True, None)  # it stands behind a load balancer
     assert one.decider.startswith(f"a0 answers no ARP for {VIRTUAL}")
     assert one.what == f"{FAR} asked 6 times for {VIRTUAL} by ARP, and asks on"
     assert (one.packets, one.per_s) == (6, 1.0)

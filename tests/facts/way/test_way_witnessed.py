@@ -124,6 +124,36 @@ def test_a_rule_of_the_filter_may_be_meant() -> None:
     assert one.decider.startswith("rule of handle 5 in chain c")
 
 
+def at(side: int, name: str) -> tuple[Any, ...]:
+    """The interface of a packet: 6 by which it comes, 7 by which it leaves."""
+    return ("meta", side, 1), ("cmp", 1, 0, name.encode().hex().ljust(32, "0"))
+
+
+@pytest.mark.parametrize(("source", "rules", "told", "meant"), [
+    (FAR, [(*at(6, "a0"), *at(7, "eth1"))], True, False),
+    ("10.9.0.7", [(*at(6, "a0"), *at(7, "eth1"))], True, True),  # a stranger
+    (FAR, [(*at(6, "a0"), *at(7, "eth1")), (*at(6, "b0"), *at(7, "c0"))], True, True),
+    (FAR, [(*at(6, "c0"), *at(7, "eth1"))], False, True),  # of what comes elsewhere
+    (FAR, [at(7, "eth1")], False, True),  # a rule for all that leaves there
+])  # fmt: skip
+def test_a_rule_that_accepts_them_at_an_interface_which_is_gone(
+    source: str, rules: list[Any], *, told: bool, meant: bool
+) -> None:
+    accepts = [Rule("ip", "f", "c", n, (*one, ("immediate", 0, "1:"))) for n, one in
+               enumerate(rules, 4)]  # fmt: skip
+    (one,) = facts(
+        drop("NETFILTER_DROP", "nft_do_chain", source, to="10.1.0.9", ports=(40000, 443)),
+        nft_hooks=[Hook("ip", "f", "c", "forward", 0, "filter", drops=True)], nft_rules=accepts,
+        interface_sysctls=[switches("all", 1), switches("a0", 1), switches("b0", 1)],
+    )  # fmt: skip
+    gone = "; rule of handle 4 in chain c accepts them on eth1, which this host does not have"
+    saw = "the policy of chain c (hook forward, ip f) drops packets to 10.1.0.9:443"
+    assert one.decider == saw + f"{gone} (they leave by b0)" * told
+    narrow = 'nft add rule ip f c iifname "a0" oifname "b0" ip daddr 10.1.0.9 tcp dport 443 accept'
+    assert one.change.endswith(f"correct eth1 in that rule, or {narrow}" if told else narrow)
+    assert (one.meant, one.share) == (meant, None if meant else 1.0)
+
+
 def test_bridged_frames_that_a_policy_for_routed_packets_drops_are_not_meant() -> None:
     ports = [link(f"p{n}", n, master="br0", slave_kind="bridge", port_state="forwarding",
                   isolated=False) for n in (10, 11)]  # fmt: skip

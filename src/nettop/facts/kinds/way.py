@@ -12,7 +12,7 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
-from ..way.flow import PASSES, SILENT, STOPS, SUSPECT, Trouble, inside
+from ..way.flow import PASSES, RENAMED, SILENT, STOPS, SUSPECT, Trouble, inside
 from ..way.trouble import SILENCE, flows, troubles
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
@@ -42,7 +42,7 @@ class WayFact:
     passed: str = gauge("what the packets pass before", default="")
     meant: bool = gauge("what stops the packets may be meant so", default=False)
     near: bool = gauge(
-        "a set of the packet filter lists a host of this network, which asks for this port alone",
+        "a host of this network asks, and a set of the packet filter lists it for this port alone",
         default=False,
     )
     events: int = gauge("calls that failed while nettop looked", "calls", default=0)
@@ -81,7 +81,10 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
     answered = None if step.picks and trouble.packets else trouble.answered
+    near = step.picks in (RENAMED, "element") and _near(trouble, frame)
     meant = _meant(trouble, step)
+    if near and step.picks == RENAMED:  # a rule shows that all of these are to be let pass
+        meant, answered = False, 0
     return WayFact(
         id=f"{flow.name} from {flow.origin}" if trouble.space else flow.name,
         what=trouble.calls[0].replace(SILENCE, "is refused" if step.answers else SILENCE),
@@ -94,7 +97,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         meant=meant,
-        near=_near(trouble, step, frame),
+        near=near and _alone(trouble, frame),
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,
@@ -123,15 +126,16 @@ def _meant(trouble: Trouble, step: Step) -> bool:
     return bool(trouble.packets and written)
 
 
-def _near(trouble: Trouble, step: Step, frame: Frame) -> bool:
-    """Whether a set lists a neighbour that asks for this port alone: no stranger or scanner."""
-    client = trouble.flow.origin
+def _near(trouble: Trouble, frame: Frame) -> bool:
+    """Whether who asks is in a network of this host: no stranger or scanner of the Internet."""
+    networks = (f"{one.address}/{one.prefix}" for one in frame.rows("addresses"))
+    return bool(trouble.flow.origin) and any(inside(trouble.flow.origin, one) for one in networks)
+
+
+def _alone(trouble: Trouble, frame: Frame) -> bool:
+    """Whether it asks for this port alone."""
     rows = [row for row in frame.rows("drop_reasons") if row.where == "here"]
-    return (
-        step.picks == "element"
-        and any(inside(client, f"{one.address}/{one.prefix}") for one in frame.rows("addresses"))
-        and {row.to_port for row in rows if row.source == client} == {trouble.flow.port}
-    )
+    return {row.to_port for row in rows if row.source == trouble.flow.origin} == {trouble.flow.port}
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

@@ -87,24 +87,29 @@ def cure(rule: RuleRow) -> str:
 
 
 def accepting(
-    chain: HookRow, protocol: str = "", port: int = 0, *,
-    to: bool = True, state: str = "", arrives: str = "", leaves: str = "", first: bool = False,
+    chain: HookRow | RuleRow, ends: str = "", *, to: str = "", state: str = "", arrives: str = "",
+    leaves: str = "", first: RuleRow | bool = False,
 ) -> str:  # fmt: skip
-    """The command for a rule that accepts such packets, behind the others or before them.
+    """The command for a rule that accepts such packets, behind the others, before them or a rule.
 
-    `port` is that of the destination, or `to` is False.
+    `ends`: protocol, side and port, as `tcp dport 80`; `to`: the destination address.
     """
-    end = "dport" if to else "sport"
+    at = [str(first.handle)] if isinstance(first, RuleRow) else []
     if chain.old:
-        words = [f"{_command(chain)} -t {chain.table} {'-I' if first else '-A'} {chain.chain}"]
-        words += [f"-p {protocol} --{end} {port}"] if port else []
+        words = [f"{_command(chain)} -t {chain.table} {'-I' if first else '-A'} {chain.chain}", *at]
+        words += [f"-d {to}"] if to else []
+        words += ["-p {} --{} {}".format(*ends.split())] if ends else []
         words += [f"-m conntrack --ctstate {state.upper()}"] if state else []
-        words += [f"-i {arrives}"] if arrives else [f"-o {leaves}"] if leaves else []
+        words += [f"-i {arrives}"] if arrives else []
+        words += [f"-o {leaves}"] if leaves else []
         return " ".join([*words, "-j ACCEPT"])
     words = [f"nft {'insert' if first else 'add'} rule {placed(chain)}"]
-    words += [f"{protocol} {end} {port}"] if port else []
+    words += [f"handle {one}" for one in at]
+    words += [f'iifname "{arrives}"'] if arrives else []
+    words += [f'oifname "{leaves}"'] if leaves else []
+    words += [f"{'ip6' if ':' in to else 'ip'} daddr {to}"] if to else []
+    words += [ends] if ends else []
     words += [f"ct state {state}"] if state else []
-    words += [f'iifname "{arrives}"'] if arrives else [f'oifname "{leaves}"'] if leaves else []
     return " ".join([*words, "accept"])
 
 
@@ -238,6 +243,12 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
         passes = verdict in ("", "drop", "nat", "masq", "queue") and not mapped
         sure = sure and (matches is True or passes)
     return End("", sure=sure)
+
+
+def verdict(rule: RuleRow, packet: Packet) -> End | None:
+    """How a rule alone ends a packet for sure; None: it does not, or a set decides."""
+    ends = packet.matches(rule.does).said and _verdict(rule)[0]
+    return End(ends, rule) if ends else None
 
 
 def _verdict(rule: RuleRow) -> tuple[str, str]:

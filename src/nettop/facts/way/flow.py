@@ -27,6 +27,7 @@ HIDDEN: Final = "hidden"  # what is there cannot be judged from these tables
 FILTERED: Final = "NETFILTER_DROP"  # why the kernel says that it drops a packet
 # errors of calls that come without an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")
+RENAMED: Final = "renamed"  # of what drops: a rule accepts it at an interface that is gone
 SUSPECT: Final = "suspect"  # the host trusts it unseen: it decides if nothing else stops the flow
 
 
@@ -91,7 +92,8 @@ class Step:
     neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
     qdisc: str = ""  # that it is about, as facts of qdiscs are named
     answers: bool = False  # it refuses the packets with an answer, at once
-    picks: str = ""  # "sender": it decides by who sends; "element": a set lists that very address
+    # "sender": it decides by who sends; "element": a set lists that very address; or RENAMED
+    picks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,8 @@ def asked(frame: Frame) -> Iterator[str]:
 def sought(host: Host) -> Iterator[Trouble]:
     """The addresses that are asked for in vain, with one who asks; it may be meant so.
 
-    Where nothing leaves the interface, nobody there is answered.
+    Where nothing leaves the interface, nobody there is answered. An address of another interface
+    that no connection has is not answered for by anybody else either, such as a load balancer.
     """
     moved = host.frame.tables.get("link_stats", ())
     mute = {one.now.interface for one in moved if one.rate("tx_packets") == 0}
@@ -120,14 +121,23 @@ def sought(host: Host) -> Iterator[Trouble]:
             continue
         arrives = row.interface if ours else _port(host, row)
         if arrives:
+            unused = ours and _unused(host, row)
             asked = f"asked {many(row.requests, 'times')} for {row.target} by ARP"
             said = f"{row.source} {asked}, and asks on"
             yield Trouble(
                 Flow(row.target, origin=row.source, arrives=arrives), (said,), (),
-                answered=0 if ours and row.interface in mute else None,
+                answered=0 if unused or (ours and row.interface in mute) else None,
+                meant=False if unused else None,
                 packets=row.requests, per_s=grown(entry, "requests"),
                 places=("arp",) if ours else ("bridge",),
             )  # fmt: skip
+
+
+def _unused(host: Host, row: RequestRow) -> bool:
+    """Whether it is an address of another interface, with which no connection is open."""
+    places = {one.interface for one in host.addresses if one.address == row.target}
+    rows = (one for one in host.frame.rows("sockets_tcp") if one.state == "established")
+    return row.interface not in places and all(str(address(o.local)) != row.target for o in rows)
 
 
 def _port(host: Host, row: RequestRow) -> str:

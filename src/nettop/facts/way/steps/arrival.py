@@ -160,8 +160,8 @@ def _unasked(to: str, place: str, name: str, mode: int, key: str) -> Step:
         "arp", SUSPECT, f"{name} answers no ARP for {to}: net.ipv4.conf.{key}.arp_ignore is "
         f"{mode}, and the address is on {place} (right behind a load balancer only)",
         f"sysctl net.ipv4.conf.all.arp_ignore net.ipv4.conf.{name}.arp_ignore",
-        f"nettop set sysctl.net.ipv4.conf.{key.replace('.', '/')}.arp_ignore 0, or put {to} on "
-        f"{name}",
+        f"if no load balancer is to answer for it: nettop set sysctl.net.ipv4.conf."
+        f"{key.replace('.', '/')}.arp_ignore 0, or put {to} on {name}",
     )  # fmt: skip
 
 

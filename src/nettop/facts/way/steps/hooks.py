@@ -20,12 +20,15 @@ from ..chains import (
     cure,
     hooked,
     named,
+    numbered,
     passed,
+    place,
     placed,
     shown,
     untracking,
+    verdict,
 )
-from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Step, address
+from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
 
@@ -36,6 +39,9 @@ _SIDES: Final[Mapping[tuple[str | int, ...], str]] = {
     (1, 12, 4): "source", (1, 16, 4): "to", (1, 8, 16): "source", (1, 24, 16): "to",
 }  # fmt: skip
 BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
+# what NFT_META_IIFNAME and NFT_META_OIFNAME load, and the hexadecimal digits of a whole name
+_NAMES: Final[Mapping[tuple[str | int, ...], str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
+_WHOLE: Final = 32
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
@@ -66,7 +72,7 @@ def look(leg: Leg) -> Iterator[Step]:
             moot = (NOTRACK, MAY_NOTRACK if by else "")
             told = [one for one in doubts if one[1] not in moot]
             then = _then(leg, hook, families, packet, ended, by) if ended.drops(chain) else ""
-            yield from _told(leg, chain, ended, told, by, then)
+            yield from _told(leg, chain, ended, told, by, then, packet)
     yield from _beside(leg)
 
 
@@ -119,8 +125,10 @@ def _then(
 ) -> str:  # fmt: skip
     """What drops the packets at this hook once the rule is deleted, and what ends that; or empty.
 
-    Each rule that would drop them then is deleted too, up to a policy.
+    Each rule that would drop them then is deleted too, up to a policy. One that drops all stays.
     """
+    if ended.rule is not None and _drops_all(ended.rule):
+        return ""
     gone: list[RuleRow] = []
     told = ""
     while ended.rule is not None and len(gone) < MOST:
@@ -130,27 +138,80 @@ def _then(
         if found is None:
             break
         chain, ended = found
-        change = cure(ended.rule) if ended.rule is not None else _accepts(leg, chain, left)
+        change = _ends(leg, chain, ended.rule, left)
         told += f"; then {ended.drops(chain)} drops the same packets: {change}"
     return told
 
 
-def _accepts(leg: Leg, chain: HookRow, left: str) -> str:
-    """The rule that lets the packets pass a chain whose policy drops them."""
-    port, protocol = 0 if leg.back else leg.flow.port, leg.flow.protocol
+def _drops_all(rule: RuleRow) -> bool:
+    """Whether a rule drops each packet that comes to it, as a policy does."""
+    return {words[0] for words in rule.does} <= {"counter", "log", "immediate", "reject"}
+
+
+def _ends(leg: Leg, chain: HookRow, by: RuleRow | None, left: str) -> str:
+    """What lets the packets pass where a rule, or the policy, drops them."""
+    if by is not None and not (_drops_all(by) and (leg.flow.port or leg.back)):
+        return cure(by)
+    return _accepts(leg, chain, left, by)
+
+
+def _renamed(leg: Leg, chain: HookRow, packet: Packet) -> tuple[str, str, bool]:
+    """A rule of the chain that accepts the packets at an interface which this host does not have.
+
+    In words, what cures it, and whether no rule names the interface which they pass instead.
+    """
+    links, rules = leg.host.links, leg.host.frame.rows("nft_rules")
+    known = {name for rule in rules for _, name in _interfaces(rule)}
+    for rule in rules:
+        if place(rule) != place(chain) or not links:
+            continue
+        absent = [(side, name) for side, name in _interfaces(rule) if name not in links]
+        there = {"arrives": packet.arrives, "leaves": packet.leaves, **dict(absent)}
+        other = replace(packet, arrives=there["arrives"], leaves=there["leaves"])
+        tests = sum(words[0] in ("cmp", "range", "lookup") for words in rule.does)
+        if len(absent) != 1 or tests < 2 or End("accept", rule) != verdict(rule, other):
+            continue
+        ((side, name),) = absent
+        real, way = getattr(packet, side) or "", "come" if side == "arrives" else "leave"
+        told = f"; {numbered(rule)} accepts them on {name}, which this host does not have"
+        return (f"{told} (they {way} by {real})", f"correct {name} in that rule, or ",
+                real not in known)  # fmt: skip
+    return "", "", False
+
+
+def _interfaces(rule: RuleRow) -> Iterator[tuple[str, str]]:
+    """The sides of a packet and the interfaces with whose whole names a rule compares them."""
+    for loaded, compared in pairwise(rule.does):
+        side = _NAMES.get(loaded[:2])
+        raw = str(compared[-1]) if compared[0] == "cmp" and compared[2] == 0 else ""
+        if side and len(raw) == _WHOLE:
+            yield side, bytes.fromhex(raw).rstrip(b"\0").decode(errors="replace")
+
+
+def _accepts(leg: Leg, chain: HookRow, left: str, by: RuleRow | None = None) -> str:
+    """The rule that lets the packets pass a chain whose policy, or whose last rule, drops them."""
+    first, flow, at = by or False, leg.flow, by or chain
+    port = f"{flow.protocol} {{}} {flow.port}" if flow.port else ""
     if leg.role == IN and leg.hop.interface == "lo" and not leg.question.arrives:
-        out = chain.hook == "output"
-        return accepting(chain, arrives="" if out else "lo", leaves="lo" if out else "")
+        side = "leaves" if chain.hook == "output" else "arrives"
+        return accepting(at, first=first, **{side: "lo"})
     if leg.back and left:  # no answer of the flow is established
-        return accepting(chain, protocol, leg.flow.port, to=False)
+        return accepting(at, port.format("sport"), first=first)
     if leg.back:
-        return accepting(chain, state="established,related")
-    return accepting(chain, protocol, port, arrives=leg.question.arrives if not port else "")
+        return accepting(at, state="established,related", first=first)
+    through = leg.role == THROUGH and bool(port)
+    return accepting(
+        at, port.format("dport"), first=first,
+        to=leg.question.to if port and leg.role in (OUT, THROUGH) else "",
+        arrives=leg.question.arrives if chain.hook != "postrouting" else "",
+        leaves=(leg.hop.interface or "") if through and chain.hook == "forward" else "",
+    )  # fmt: skip
 
 
 def _told(
-    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]], left: str, then: str
-) -> Iterator[Step]:
+    leg: Leg, chain: HookRow, ended: End, doubts: list[tuple[RuleRow, str]], left: str, then: str,
+    packet: Packet,
+) -> Iterator[Step]:  # fmt: skip
     """The end of one base chain in words.
 
     `left`: the rule that left the flow untracked. `then`: what else a rule's deletion needs.
@@ -171,6 +232,9 @@ def _told(
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
     why = f": {left} leaves this flow untracked (notrack)" if left else ""
     who, by = ended.drops(chain), ended.rule
+    saw, first, sure = "", "", False
+    if who and not leg.back and (by is None or _drops_all(by)):
+        saw, first, sure = _renamed(leg, chain, packet)
     if who and leg.role == BRIDGED and chain.family != "bridge":
         yield _called(leg, who, chain, by)
         return
@@ -179,15 +243,17 @@ def _told(
         verb = "rejects" if answers else "drops"
         has, change = _listed(leg, by)
         yield Step(
-            "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}", show,
-            (change or cure(by)) + then, answers=answers, picks=_picks(leg, by, change),
+            "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}{saw}", show,
+            first + (change or _ends(leg, chain, by, left)) + then, answers=answers,
+            picks=RENAMED if sure else _picks(leg, by, change),
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
         yield Step(
-            "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}{why}",
-            show, _accepts(leg, chain, left) + (", or delete the rules with notrack for "
+            "hooks", STOPS, f"{who} drops {leg.what} to {end(to, port) if port else to}{why}{saw}",
+            show, first + _accepts(leg, chain, left) + (", or delete the rules with notrack for "
             "this flow (nft -a list ruleset | grep notrack)" if left else ""),
+            picks=RENAMED if sure else "",
         )  # fmt: skip
     elif ended.verdict == "queue" and by is not None:
         yield _handed(leg, chain, by, show)
@@ -273,7 +339,7 @@ def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
     Who writes a policy for what this host routes seldom means what its bridge forwards.
     """
     name = _calls(leg.question.to)
-    rule = accepting(chain, leg.flow.protocol, leg.flow.port, first=True)
+    rule = accepting(chain, f"{leg.flow.protocol} dport {leg.flow.port}", first=True)
     rule += f"; {accepting(chain, state='established,related', first=True)}"
     if by is not None:
         rule = cure(by)
