@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -9,6 +10,7 @@ from nettop.advice.judge.inline_facts import facts
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules.load import RuleError, load, read
 from nettop.facts import Facts
+from nettop.files import bounds
 
 GOOD = """\
 title    = "{nic} is slow"
@@ -43,6 +45,21 @@ def write(folder: Path, text: str, name: str = "slow-nic.toml") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
+
+
+def test_a_file_is_parsed_again_when_its_text_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command, screen and test of a process loads all rules."""
+    path = write(tmp_path / "mtu", GOOD)
+    first = read(path)
+    parse = Mock(side_effect=bounds.tables)
+    monkeypatch.setattr(bounds, "tables", parse)
+    assert read(path) is first
+    parse.assert_not_called()
+    path.write_text(GOOD.replace("1000", "1001"))
+    assert read(path)[0].limits == {"least": 1001}
+    parse.assert_called_once()
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:

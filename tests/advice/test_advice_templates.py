@@ -1,7 +1,12 @@
 """Templates, evidence and unknowns in the words of a person."""
 
+import re
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 from expression_host import NIC, scope
+from folded import folded
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.language.evaluate import evaluate
@@ -10,12 +15,23 @@ from nettop.advice.language.moment import Moment, Scope
 from nettop.advice.language.native import value_of
 from nettop.advice.language.syntax import ExpressionError
 from nettop.advice.language.template import template
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts
+from nettop.facts.kinds import kinds
 
 
 def test_an_unknown_names_only_what_is_unknown() -> None:
     result = evaluate(parse("nic.ring.rx < nic.ring.tx", "nic"), scope("nic"))
     assert [read.field for read in result.unknown()] == ["nic.ring.tx"]
+
+
+def test_evidence_is_what_decided() -> None:
+    text = "(nic.ring.rx == 1 or nic.qdisc == 'mq') and nic.ring.rx_max > 1"
+    result = evaluate(parse(text, "nic"), scope("nic"))
+    assert [read.field for read in result.reads] == ["nic.qdisc", "nic.ring.rx_max"]
+    units = {read.field: read.unit for read in result.reads}
+    assert units == {"nic.qdisc": "", "nic.ring.rx_max": "descriptors"}
 
 
 def test_templates_show_values_with_units_and_names() -> None:
@@ -41,6 +57,11 @@ def test_templates_write_names_and_small_numbers_as_a_person_would() -> None:
     assert lines.prose(Scope(moment.scope("host", told.host), moment, {})) == (
         "a:1 x = 0; b:2 y = 1"
     )
+
+
+def test_a_command_without_a_target_can_be_typed() -> None:
+    made = template("{nic} drops: ip link show {nic}, ethtool -A {nic} rx off", "nic")
+    assert made.general({}) == "The interface drops: ip link show IF, ethtool -A IF rx off"
 
 
 def test_a_text_without_a_target_is_a_sentence() -> None:
@@ -90,3 +111,20 @@ def test_a_value_asked_for_each_queue_knows_the_queue() -> None:
 
 
 # A command in backticks has the values that the fact of its rule has: it can be typed.
+
+
+RULES = load([Path(__file__).parents[2] / "rules"])
+# fields of a fact, by the word that stands for their value
+VALUES = {"IF": "nic", "ADDRESS": "address", "PORT": "port", "PID": "pid"}
+
+
+@folded("rule", RULES, ids=lambda rule: rule.id)
+def test_a_command_has_no_gap_where_the_fact_has_the_value(rule: Rule) -> None:
+    known = {one.name for one in fields(kinds()[rule.over].type)}
+    advice = [one.advice.form() for one in rule.words.fixes if one.advice]
+    texts = " ".join(advice)
+    for command in re.findall(r"`([^`]*)`", texts):
+        for word, name in VALUES.items():
+            gap = name in known and re.search(rf"\b{word}\b", command)
+            assert not gap, f"`{command}`: the fact has {name}"
+        assert "=…" not in command, f"`{command}` cannot be typed"

@@ -143,3 +143,11 @@ def test_parameters_that_rules_name_are_read() -> None:
     named = set(re.findall(r"sysctl\('([\w./-]+)'\)", text))
     assert named
     assert named <= set(sysctls.names())
+
+
+def test_a_process_and_its_main_thread_are_not_mistaken_for_each_other() -> None:
+    from nettop.collect.processes import Row, parse
+    from nettop.frame.fields import key_of
+
+    line = b"7 (a) S 1 1 1 0 -1 0 0 0 0 0 90 10 0 0 20 0 3 0 55" + b" 0" * 30
+    assert key_of(Row)(parse(line)) != key_of(Row)(parse(line, 7))

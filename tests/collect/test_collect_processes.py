@@ -19,6 +19,12 @@ def stat(pid: int, name: str, user: int = 0, flags: int = 0x400000, threads: int
     return f"{pid} ({name}) {after} 6 0 0 0"
 
 
+def test_a_name_may_hold_anything() -> None:
+    row = processes.parse(stat(42, "a) (b", user=250).encode())
+    assert (row.pid, row.name, row.user, row.system) == (42, "a) (b", 2.5, 0.05)
+    assert (row.nice, row.threads, row.started, row.cpu) == (-3, 1, 777, 6)
+
+
 def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
     files = {
         "/proc/1/stat": stat(1, "init"),

@@ -1,13 +1,16 @@
 """Software interfaces of a host with many are read when they change, the others in turn. Counts."""
 
 import struct
+from collections.abc import Sequence
+from typing import Any
 
+import pytest
 from netlink_bytes import Fake, message, nest, text
 
-from nettop.collect import Memory, links
+from nettop.collect import Memory, channels, links
 from nettop.collect._turns import PART, by_turns
 from nettop.host.netlink import ethtool, route
-from nettop.host.netlink.codec import attribute
+from nettop.host.netlink.codec import attribute, decode
 
 
 def veth(index: int, mtu: int = 1500, kind: str = "veth") -> bytes:
@@ -101,6 +104,30 @@ def test_devices_that_are_alike_are_decoded_once() -> None:
         "eth1": 256, "eth2": 256, "eth3": 512,
     }  # fmt: skip
     assert found["eth1"] is found["eth2"]
+
+
+def test_an_answer_that_did_not_change_is_not_decoded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoded: list[bytes] = []
+
+    def counted(data: bytes, *where: Any) -> Any:
+        decoded.append(data)
+        return decode(data, *where)
+
+    monkeypatch.setattr(ethtool, "decode", counted)
+    header = nest(1, attribute(1, struct.pack("=I", 9)), text(2, "eth9"))
+
+    def update(combined: int, memory: Memory) -> Sequence[channels.Row]:
+        reply = message(20, b"\x12\x01\0\0" + header + attribute(9, struct.pack("=I", combined)))
+        return channels.update(Fake({"ethtool/channels": reply}), memory)
+
+    memory: Memory = {}
+    first = update(4, memory)
+    assert update(4, memory) is first
+    assert len(decoded) == 1
+    assert [row.combined for row in update(8, memory)] == [8]
+    assert len(decoded) == 2
 
 
 def test_without_links_there_are_no_names() -> None:

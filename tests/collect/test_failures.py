@@ -37,6 +37,11 @@ def test_the_same_files_are_the_same_rows() -> None:
     assert failures.update(source, memory) is failures.update(source, memory)
 
 
+def test_without_the_file_it_is_said() -> None:
+    with pytest.raises(OSError, match="snmp"):
+        failures.update(host({"/proc/net/netstat": ""}), {})
+
+
 def test_no_counter_is_read_for_two_purposes() -> None:
     asked = [name for group in failures.groups() for name in group.names]
     assert len(asked) == len(set(asked))

@@ -31,3 +31,8 @@ def test_its_counts_are_hexadecimal(tmp_path: Path) -> None:
 def test_another_format_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValueError, match=r"no line of counts|invalid literal|not a count"):
         ipvs.read(host(tmp_path, text))
+
+
+def test_without_the_module_there_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ipvs.read(Live(str(tmp_path)))

@@ -95,3 +95,8 @@ def test_the_largest_sixty_four_are_read(count: int) -> None:
     left = count - 64
     said = f"{left} more network namespaces, with {left} processes, are not read"
     assert (rows.why if isinstance(rows, Partly) else "") == (said if left else "")
+
+
+def test_without_a_reading_the_sockets_of_namespaces_are_not_known() -> None:
+    with pytest.raises(OSError, match="not known"):
+        namespaces.known_of({})

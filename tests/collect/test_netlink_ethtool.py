@@ -249,6 +249,12 @@ def test_link_modes_of_an_old_kernel_are_read_by_ioctl() -> None:
     assert (row.best, row.link) == (1e10, None)
 
 
+def test_a_host_that_tells_features_in_no_way_has_none_to_show() -> None:
+    source = Fake({"route/links": LINKS, "ethtool/features": 2, "ethtool/strings/features": 2})
+    with pytest.raises(OSError, match="as given"):
+        features.update(source, {})
+
+
 def test_the_kernel_here_answers_the_same_by_ioctl_and_netlink() -> None:
     here = Live()
     by_ioctl = legacy.features(here, "lo")

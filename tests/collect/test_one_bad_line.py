@@ -19,6 +19,7 @@ from nettop.collect import (
     netdev,
     packet_sockets,
     snmp,
+    sockets_tcp,
     softnet,
     tls,
     wireless,
@@ -242,3 +243,15 @@ def test_an_htb_class_above_32_gbit_has_its_rate_in_a_field_of_64_bits() -> None
     assert htb(head + rate) == (4e10, 1e9)
     assert htb(head + rate + ceiling) == (4e10, 1e11)
     assert htb(head + ceiling)[1] == 1e11
+
+
+def test_attributes_that_touch_are_read_at_once() -> None:
+    """Two attributes with nothing between them, and the first right behind the message's head."""
+    size, info = sockets_tcp._MEMORY.size, sockets_tcp._INFO.size
+    at = sockets_tcp._ATTRIBUTES_AT
+    touching = sockets_tcp._numbers((at, at + size), (at + size, at + size + info))
+    assert touching is not None
+    assert touching.size == 16 + size + info
+    assert sockets_tcp._numbers((at, at + size), (at + size - 1, at + size + info)) is None
+    assert sockets_tcp._numbers((at, at + size - 1), (at + size, at + size + info)) is None
+    assert sockets_tcp._numbers((at, at + size), (at + size, at + size + info - 1)) is None

@@ -48,6 +48,11 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path) -> None:
         translated.read(host(tmp_path, "4\n", ENTRIES.replace("10.96.0.10", "10.96.0.999")))
 
 
+def test_without_the_module_there_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        translated.read(Live(str(tmp_path)))
+
+
 def test_what_is_asked_without_an_answer_is_read_though_it_is_not_translated() -> None:
     line = ("ipv4 2 tcp 6 117 {} src=10.1.0.7 dst=192.0.2.9 sport=41000 dport=443 {}src=192.0.2.9 "
             "dst=10.1.0.7 sport=443 dport=41000 mark=0 zone=0 use=2\n")  # fmt: skip

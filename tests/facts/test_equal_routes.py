@@ -79,3 +79,16 @@ PORTS = [port("eth0", 800), port("eth1", 2), port("eth2", 0)]
 def test_the_port_that_sends_less_is_paired_with_the_one_that_sends_most() -> None:
     rows = ("eth1", "10.0.0.7", 24), ("eth0", "10.0.0.5", 24), ("eth2", "10.0.1.5", 24)
     assert twins(PORTS, *rows) == [("eth1", "eth0", "10.0.0.0/24")]
+
+
+def test_addresses_of_ipv6_of_hosts_and_of_one_port_are_no_pair() -> None:
+    assert twins(PORTS, ("eth0", "fd00::1", 64), ("eth1", "fd00::2", 64)) == []
+    assert twins(PORTS, ("eth0", "10.0.0.5", 32), ("eth1", "10.0.0.5", 32)) == []
+    assert twins(PORTS, ("eth0", "10.0.0.5", 24), ("eth0", "10.0.0.6", 24)) == []
+
+
+def test_ports_of_a_bond_bridges_and_macvlans_are_no_pair() -> None:
+    for other in (port("b", 2, master="bond0"), port("b", 2, kind="bridge"),
+                  port("b", 2, kind="other")):  # fmt: skip
+        nics = [port("eth0", 800), other]
+        assert twins(nics, ("eth0", "10.0.0.5", 24), ("b", "10.0.0.6", 24)) == []

@@ -21,6 +21,19 @@ from nettop.facts.toeplitz import Packet, key_bytes, queue_of
 from nettop.facts.wiring import Routes
 
 
+@folded(
+    ("values", "wants"),
+    [({}, False), ({"notsent": 200}, True), ({"backoff": 3}, True), ({"probes": 1}, True),
+     ({"lost": 1}, True), ({"busy_time": 600_000}, True), ({"busy_time": 400_000}, False)],
+)  # fmt: skip
+def test_a_flow_wants_to_move_when_data_waits_however_slow_it_is(
+    values: dict[str, int], wants: bool
+) -> None:
+    plain = {"bytes_acked": 1000, "bytes_received": 0, "total_retrans": 0, "busy_time": 0}
+    (flow,) = joined(*moving(**{**plain, **values})).flows
+    assert (flow.bulk, flow.wants) == (False, wants)
+
+
 def test_what_a_flow_lost_since_it_began_is_known() -> None:
     (flow,) = joined(*moving(total_retrans=50, data_segs_out=4000, dsack_dups=10)).flows
     assert (flow.resent, flow.loss_total) == (50, 0.01)
@@ -141,6 +154,14 @@ def test_routes() -> None:
     assert found.interface("fe80::5", "fe80::1") == "eth8"
     assert found.interface("fe80::5%eth3") == "eth3"
     assert found.interface("*", "") is None
+
+
+def test_a_route_is_looked_up_by_length_and_not_among_all() -> None:
+    many = [routes.Row(f"20.{n >> 8}.{n & 255}.0/24", f"eth{n % 7}", 0, 254) for n in range(9999)]
+    found = Routes.of([*many, routes.Row("0.0.0.0/0", "wan", 0, 254)], [])
+    assert len(found.prefixes[4]) == 2
+    assert found.interface("20.5.9.77") == f"eth{(5 << 8 | 9) % 7}"
+    assert found.interface("21.0.0.1") == "wan"
 
 
 def test_udp_sockets_that_lose() -> None:

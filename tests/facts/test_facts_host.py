@@ -21,8 +21,11 @@ from nettop.facts import place, profile
 from nettop.facts.counters import middle
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.core import Core, CpuPlace
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.process import Tasks
 from nettop.facts.place import OnlineCpus
+from nettop.facts.single import triple
 from nettop.frame.rates import Entry, Frame
 
 
@@ -101,6 +104,20 @@ def test_distances() -> None:
     assert [place.far(cores, 0, other) for other in (0, 5, 6)] == [False, True, None]
 
 
+def guessed(frame: float, rtt: float | None, packets: float = 50_000.0) -> profile.Guess:
+    rates = Counters(
+        rx_bytes=frame * packets, rx_packets=packets, tx_bytes=packets * 30, tx_packets=packets / 2
+    )
+    nic = Nic("eth0", "nic", per_s=rates)
+    flow = Flow("f", "tcp", rtt=rtt, rx_per_s=1e6, bulk=True)
+    return profile.guess([nic], [flow], [])
+
+
+def test_an_idle_host_is_not_judged() -> None:
+    assert guessed(1448, 0.0002, packets=10).sure is False
+    assert profile.guess([], [], []).sure is False
+
+
 def test_a_profile_is_steady_and_the_user_wins() -> None:
     chooser = profile.Chooser()
     lan, wan = profile.Guess("bulk-lan", "a"), profile.Guess("bulk-wan", "b")
@@ -159,6 +176,19 @@ def test_medians() -> None:
     assert middle([]) is None
     assert middle([3.0, 1.0, 2.0]) == 2
     assert middle([4.0, 1.0, 2.0, 3.0]) == 2.5
+
+
+def test_triples() -> None:
+    assert triple("4096 131072 6291456") == (4096, 131072, 6291456)
+    assert triple(None) == triple("x y") == triple("9" * 5000) == ()
+
+
+def test_the_busiest_programs_of_a_core_are_named_first() -> None:
+    rows = [task(pid, name, 2, 0.0) for pid, name in ((7, "small"), (8, "large"), (9, "middle"))]
+    entries = [
+        Entry(row, replace(row, user=used)) for row, used in zip(rows, (0.1, 0.6, 0.3), strict=True)
+    ]
+    assert Tasks.of(entries).on_cpu == {2: ("large[8]", "middle[9]", "small[7]")}
 
 
 def test_the_busiest_thread_of_a_process_is_known_where_its_threads_are_read() -> None:

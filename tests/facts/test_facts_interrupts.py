@@ -1,19 +1,40 @@
 """Queues and interrupts joined: which interrupt and which CPU serve a queue."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from folded import folded
-from nic_tables import Tables, joined, line, link, served
+from nic_tables import Tables, joined, line, link, served, stats
 
 from nettop.collect import (
     cpu,
     irqs,
     netclass,
+    nicqueues,
     queues,
     services,
 )
 from nettop.facts.lines import IrqLine, Served
+
+
+def test_virtio_lines_serve_the_queues_of_their_interface() -> None:
+    facts = joined(served({}, {}), served({2: 500}, {1: 40}))
+    rx, tx = facts.queues
+    assert (rx.name, rx.irq, rx.irq_name, rx.cpu, rx.irq_per_s) == (
+        "rx-0", 51, "virtio2-input.0", 2, 500,
+    )  # fmt: skip
+    assert (tx.name, tx.irq, tx.cpu) == ("tx-0", 52, 1)
+    assert (rx.node, rx.off_node) == (1, True)
+    assert tx.off_node is False
+    nic = facts.nics[0]
+    assert (nic.irqs, nic.irq_off_node, nic.irq_cpus, nic.irq_top_cpu) == (2, 1, (2,), 2)
+    assert nic.irq_top_share == 1.0
+    assert nic.msi is True
+    assert nic.per_s.interrupts == 540
+    core = facts.cores[2]
+    assert (core.nics, core.queues, core.nic_irqs) == (("eth0",), ("eth0/rx-0",), 500)
+    assert facts.cores[0].nic_irqs == 0
 
 
 def test_effective_affinity_tells_before_the_first_interrupt() -> None:
@@ -105,6 +126,25 @@ def test_two_functions_of_one_name_are_told_apart_by_their_bus() -> None:
     assert [(q.nic, q.name, q.irq) for q in facts.queues] == [
         ("ens1", "rx-0", 28), ("ens1", "tx-0", 28), ("ens2", "rx-0", 40), ("ens2", "tx-0", 40),
     ]  # fmt: skip
+
+
+def test_queue_shares_and_skew() -> None:
+    def at(counts: Sequence[int]) -> Tables:
+        return {
+            "links": [link("eth0", parent="0000:03:00.0")],
+            "queues": [queues.Row("eth0", f"rx-{n}", ()) for n in range(4)],
+            "link_stats": [stats("eth0", rx_packets=sum(counts))],
+            "nicqueues": [
+                nicqueues.Row("eth0", f"rx-{n}", c, c * 100, 0) for n, c in enumerate(counts)
+            ],
+        }
+
+    facts = joined(at([0, 0, 0, 0]), at([700, 100, 100, 0]))
+    nic = facts.nics[0]
+    assert nic.queue_skew == pytest.approx(700 / 225)
+    assert nic.queues_active == 3
+    assert [q.share for q in facts.queues] == pytest.approx([7 / 9, 1 / 9, 1 / 9, 0])
+    assert facts.queues[0].bytes_per_s == 70_000
 
 
 @pytest.mark.parametrize(("few", "cpus"), [(20, (0, 1)), (19, (0,)), (0, (0,))])

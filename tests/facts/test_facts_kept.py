@@ -48,6 +48,15 @@ def test_a_socket_that_rests_for_ten_seconds_is_not_followed() -> None:
     assert joiner.ladder.window.tcp.last_wanted == {}
 
 
+def test_the_window_computes_a_mean_once_a_frame() -> None:
+    past = window.Window()
+    values = iter((1.0, 2.0))
+    assert [past.once("a", lambda: next(values)) for _ in range(3)] == [1.0] * 3
+    (frame,) = frames(HOST)
+    past.add(frame, ())
+    assert past.once("a", lambda: next(values)) == 2.0
+
+
 def test_the_worst_of_a_value_that_does_not_change_is_kept_once() -> None:
     past = Past()
     for second in range(100):

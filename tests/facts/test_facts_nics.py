@@ -83,6 +83,11 @@ def test_without_rtnetlink_sysfs_tells() -> None:
     assert nic_of(facts, "br0").lower == ("eth0",)
 
 
+def test_software_interfaces_have_no_ring() -> None:
+    facts = joined({"links": [link("br0", kind="bridge")], "link_stats": [stats("br0")]})
+    assert nic_of(facts, "br0").total.ring_drops is None
+
+
 def test_settings_and_limits() -> None:
     facts = joined(
         {

@@ -8,6 +8,7 @@ from folded import folded
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.collect import threads
+from nettop.facts.flows import _bulk
 from nettop.facts.kinds.capture import Capture
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.nic import Counters, Nic
@@ -52,6 +53,13 @@ def test_the_profile_at_its_bounds(
 @pytest.mark.parametrize(("flows", "expected"), [(64, "latency"), (65, "server")])
 def test_few_flows_are_for_latency(flows: int, expected: str) -> None:
     assert name(1e8, 200.0, 0.0005, flows) == expected
+
+
+def test_no_packet_is_no_profile() -> None:
+    little = Guess("server", "the default while there is little traffic", sure=False)
+    assert guess([], [], []) == little
+    still = Nic(name="eth0", kind="nic", per_s=Counters(rx_bytes=1e9, rx_packets=0.0))
+    assert not guess([still], [flow(0.05)], []).sure
 
 
 def test_ports_count_and_without_them_what_is_not_made_of_others() -> None:
@@ -109,6 +117,15 @@ def test_another_profile_is_in_force_after_five_seconds() -> None:
         assert chooser.choose(None, found, at).name == expected, at
     own = chooser.choose("latency", wan, 99.0)
     assert (own.name, own.why, own.chosen) == ("latency", "chosen", True)
+
+
+@folded(("moved", "speed", "bulk"), [
+    (1_250_000.0, None, False), (1_250_001.0, None, True), (1_250_000.0, 10e9, False),
+    (1_250_001.0, 10e9, True), (125_000.0, 100e6, False), (125_001.0, 100e6, True),
+    (1_250_001.0, 0.0, True), (125_001.0, 0.0, False),
+])  # fmt: skip
+def test_what_is_a_bulk_flow(moved: float, speed: float | None, bulk: bool) -> None:
+    assert _bulk(moved, speed) == bulk
 
 
 # Threads of one name: how many they are, and how busy the busiest other one is.

@@ -45,6 +45,11 @@ def test_without_losses_or_with_one_process_or_an_unknown_one_there_is_none() ->
     assert not sharings([socket(1, 40.0), socket(2, 0.0)], {1: 8})
 
 
+def test_other_ports_and_connected_sockets_do_not_share() -> None:
+    assert not sharings([socket(1, 40.0), socket(2, 0.0, port=9001)], OWNERS)
+    assert not sharings([socket(1, 40.0), socket(2, 0.0, remote=53)], OWNERS)
+
+
 # Answers that no socket takes, for ports from which a server was asked.
 
 

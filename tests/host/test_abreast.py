@@ -14,6 +14,7 @@ from nettop.host.recording import (
     Mark,
     Replay,
     apart,
+    bare,
     mark_of,
     other_end,
     other_file,
@@ -119,3 +120,12 @@ def test_a_running_host_is_asked_as_ever() -> None:
     source: Any = SimpleNamespace()
     with apart(source, BEFORE):
         assert not vars(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("close/before/netlink/sock_diag/tcp4", "netlink/sock_diag/tcp4"), ("/proc/stat",) * 2,
+     ("close//proc/stat", "proc/stat"), ("close/x", "close/x")],
+)  # fmt: skip
+def test_scrubbing_sees_the_plain_name(name: str, plain: str) -> None:
+    assert bare(name) == plain

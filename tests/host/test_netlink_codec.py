@@ -157,6 +157,13 @@ def test_the_kernels_own_sentence_is_in_the_error(*, capped: bool) -> None:
     assert (error.errno, error.strerror) == (22, "requested ring size exceeds maximum")
 
 
+def test_an_error_without_a_sentence_has_the_numbers() -> None:
+    raw, flags = acknowledgement(1, capped=True)
+    error = kernel.failure(raw, 0, len(raw), flags)
+    assert isinstance(error, PermissionError)
+    assert error.strerror == "Operation not permitted"
+
+
 UAPI = (  # include/uapi/linux/ethtool_netlink_generated.h: the first attribute that is read
     "linkinfo 2 3 port", "linkmodes 4 5 autoneg", "linkstate 6 None link", "features 11 12 hw",
     "privflags 13 14 flags", "rings 15 16 rx_max", "channels 17 18 rx_max",

@@ -118,6 +118,12 @@ def test_a_change_is_never_sent_twice(doors: list[Door]) -> None:
     assert HEADER.unpack_from(door.sent[0])[2] == 5  # request, acknowledge
 
 
+def test_an_error_at_the_end_of_a_dump_is_raised(doors: list[Door]) -> None:
+    doors.append(Door(part(16, b"aaaa") + part(3, struct.pack("=i", -errno.EIO))))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        Kernel().ask(ASK)
+
+
 def test_a_generic_family_is_looked_up_once(doors: list[Door]) -> None:
     family = part(16, struct.pack("=BBH", 1, 2, 0) + struct.pack("=HHHH", 6, 1, 21, 0))
     ack = part(2, bytes(20), flags=0x100)

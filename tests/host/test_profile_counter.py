@@ -107,3 +107,16 @@ def test_hidden_names_are_one_sentence_and_end_the_events(monkeypatch: pytest.Mo
     monkeypatch.setattr(Symbols, "hidden", True)
     with pytest.raises(PermissionError, match=r"hides the names .*kptr_restrict"):
         Bed(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "rate"), [("0-1", 99), ("0-63", 99), ("0-127", 49), ("0-1023", 19)]
+)
+def test_with_many_cores_each_is_sampled_less_often(
+    cpus: str, rate: int, monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    file = f"{tmp_path}/online"
+    with open(file, "w", encoding="ascii") as online:
+        online.write(cpus)
+    monkeypatch.setattr(profile, "_ONLINE", file)
+    assert Bed(monkeypatch).counter.rate == rate

@@ -201,6 +201,12 @@ def test_a_tape_that_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
         Tape(str(tmp_path))
 
 
+def test_a_tape_in_no_folder_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OSError):  # noqa: PT011
+        Tape(str(tmp_path / "none" / "x.host"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @given(st.text())
 def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
     try:

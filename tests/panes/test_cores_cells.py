@@ -84,6 +84,13 @@ def test_a_high_load_has_no_other_colour_than_a_low_one() -> None:
         assert {role for row in drawn for _, role in row} <= {"system", "dim", "strong", ""}
 
 
+def test_a_load_in_one_row_has_the_colour_of_its_largest_kind() -> None:
+    for at, kind in enumerate(past.KINDS):
+        shares = [60 * (place == at) for place in range(5)]
+        _, row = loads.load(of_one(60, *shares), 60, 2)
+        assert {role for text, role in row if set(text) & set("▁▂▃▄▅▆▇█")} == {kind}
+
+
 def test_a_kind_that_stays_as_it_was_takes_no_memory() -> None:
     facts = storied().facts
     assert facts is not None

@@ -33,6 +33,10 @@ def rows(peer: Peer | None, width: int = 118) -> list[str]:
     return [text_of(row).rstrip() for row in ends.band(Scene(peer=peer), width)]
 
 
+def test_without_the_option_the_overview_has_no_line_of_it() -> None:
+    assert rows(None) == []
+
+
 def test_one_line_has_the_stages_of_both_hosts_and_marks_the_limit() -> None:
     head, stages, lost = rows(PEER)
     assert head.startswith(" ⇄ rsync[4] → rsyncd[9] ")

@@ -13,8 +13,9 @@ from nettop.facts.kinds.flow import Flow
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
 from nettop.terms.text import text_of
-from nettop.views.past import History
+from nettop.views.past import History, Trace
 from nettop.views.scene import Scene
+from nettop.views.timeline import traces
 from nettop.views.view import View
 
 FULL = Reading("sndbuf", "here", "send buffer", "measured", "64 KiB buffer full", 1.0, (1e7, 2e7))
@@ -86,6 +87,15 @@ def test_a_filter_names_columns() -> None:
     assert shown("fe80::1") == []
     text = words(flows.lines(scene, view.at(filter="limt:core"), 100, 20))
     assert "no flow matches: no column 'limt' (did you mean limit?)" in text
+
+
+def test_a_step_without_a_sample_has_the_rate_of_the_next_one() -> None:
+    def moment(at: float, rate: float) -> Any:
+        return SimpleNamespace(at=at, flows={"f": Trace(rate, None, None, None)})
+
+    past = History(fine=(moment(10.0, 1.0), moment(13.0, 4.0), moment(15.9, 7.0)))
+    rates = [one and one.rate for one in traces(past, "f", 6, 1.0)]
+    assert rates == [1.0, 4.0, 4.0, 4.0, 7.0, 7.0]
 
 
 def test_the_graphs_of_a_young_run_are_wide_and_name_their_time() -> None:

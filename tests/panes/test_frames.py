@@ -7,9 +7,10 @@ from scenes import SCENES, lossy, storied
 
 from nettop import panes
 from nettop.panes import page
-from nettop.panes.frame import FRAMED
+from nettop.panes.frame import FRAMED, enclosed
+from nettop.panes.parts import section
 from nettop.terms import braille
-from nettop.terms.text import line_cells, text_of
+from nettop.terms.text import line, line_cells, text_of
 from nettop.views.view import View
 
 OWN = ("overview", "options")  # before there is a graph; with a preview of any height
@@ -51,6 +52,24 @@ def test_a_narrow_pane_keeps_the_value_and_what_it_would_become(width: int) -> N
 def test_the_keys_of_a_countdown_are_never_cut(width: int) -> None:
     told = words(page.compose(storied(), View(), width, 24))
     assert "c keep, u undo now" in told
+
+
+def test_a_heading_inside_a_frame_joins_both_sides() -> None:
+    rows = [section("ONE", "remark", 20), line("text"), section("TWO", "", 20), line("more")]
+    assert [text_of(row) for row in enclosed(rows, 22, 7)] == [
+        "╭─ ONE ─────── remark ─╮".replace("───────", "─────"),
+        "│text                │",
+        "├─ TWO ──────────────┤",
+        "│more                │",
+        "│                    │",
+        "│                    │",
+        "╰────────────────────╯",
+    ]
+
+
+def test_rows_without_a_heading_have_the_title_above_them() -> None:
+    rows = [text_of(row) for row in enclosed([line("text")], 22, 3, "NAME")]
+    assert rows == ["╭─ NAME ─────────────╮", "│text                │", "╰────────────────────╯"]
 
 
 def test_a_line_joins_values_and_leaves_gaps() -> None:

@@ -9,6 +9,7 @@ from scenes import lossy, storied
 
 from nettop.panes import cursor, flows, hints, journal, nic, overview, page
 from nettop.panes import niccounters as pane
+from nettop.panes.parts import section
 from nettop.terms.text import text_of
 from nettop.views.scene import JournalEntry, RunningTest, Scene
 from nettop.views.view import View
@@ -70,6 +71,11 @@ def test_values_in_the_journal_begin_where_they_differ() -> None:
     row = next(row for row in told.splitlines() if "… 33554432" in row)
     assert "… 16384    … 33554432" in row
     assert "1 2 3      1 2 4" in told
+
+
+def test_a_heading_keeps_its_rule_where_its_remark_has_no_room() -> None:
+    assert text_of(section("RUNNING", "changed, run 12", 20)) == " RUNNING ───────────"
+    assert text_of(section("RUNNING", "run 2", 20)) == " RUNNING ──── run 2 "
 
 
 def test_the_footer_of_a_whole_graph_leads_back() -> None:

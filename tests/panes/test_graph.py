@@ -3,7 +3,8 @@
 from dataclasses import astuple, replace
 
 from folded import folded
-from scenes import lately, storied
+from pane_text import words
+from scenes import lately, lossy, storied
 
 from nettop import panes
 from nettop.panes import graph, page
@@ -23,6 +24,27 @@ def drawn(scene: Scene, width: int = 118, height: int = 10) -> list[str]:
     return [text_of(row) for row in rows]
 
 
+@folded("width", [60, 78, 118, 198])
+@folded("height", [5, 6, 17, 50])
+def test_it_fills_its_place(width: int, height: int) -> None:
+    assert drawn(storied(), width, height)
+
+
+def test_there_is_none_before_two_samples_or_without_room() -> None:
+    assert drawn(lossy()) == []
+    assert drawn(storied(), 118, 4) == []
+    assert drawn(storied(), 30, 10) == []
+
+
+def test_both_directions_stand_on_one_axis_with_one_scale() -> None:
+    rows = drawn(storied())
+    up = next(at for at, row in enumerate(rows) if "rx ▲" in row)
+    assert "tx ▼" in rows[up + 1]
+    assert rows[0].split()[:2] == ["1", "Gb/s"]
+    assert up == 6  # the larger direction has more rows
+    assert set(rows[up + 1].split()[-1]) == {"⠉"}  # a little, at the axis
+
+
 def test_the_top_of_the_larger_direction_is_round() -> None:
     scene = lately()
     moments = []
@@ -32,6 +54,26 @@ def test_the_top_of_the_larger_direction_is_round() -> None:
     rows = drawn(replace(scene, past=History(tuple(moments))), height=14)
     assert "rx ▲" in rows[0]
     assert rows[11].split()[:2] == ["200", "Mb/s"]
+
+
+@folded("height", range(11, 24))
+def test_the_middle_of_a_scale_is_half_its_top(height: int) -> None:
+    rows = drawn(storied(), height=height)
+    labels = [row.split()[:2] for row in rows if "b/s" in row]
+    assert labels == [["1", "Gb/s"], ["500", "Mb/s"]][: len(labels)]
+    assert len(labels) == (2 if next(n for n, row in enumerate(rows) if "rx ▲" in row) > 4 else 1)
+
+
+def test_losses_stand_under_the_rate_of_their_time() -> None:
+    rows = drawn(storied())
+    lost, axis = rows[-2], rows[-1]
+    assert lost.startswith(" peak 1.2k/s ███")
+    change = axis.index("◆")
+    assert lost[change - 2] == "█"
+    assert set(lost[change + 2 :].strip()) == {"·"}  # none since the change
+    assert "◆ ring.rx@eth0" in axis
+    assert axis.rstrip().endswith("now")
+    assert "┴2 m" in axis
 
 
 def test_an_unknown_loss_is_not_called_none() -> None:
@@ -65,6 +107,35 @@ def test_each_direction_has_at_least_a_row() -> None:
     assert graph.split(10, 0.0, 1e9) == 1
     assert graph.split(10, 5.0, 5.0) == 5
     assert graph.split(3, 0.0, 0.0) == 2
+
+
+def test_marks_that_are_close_lose_their_names_but_not_their_place() -> None:
+    scene = storied()
+    entry = scene.journal[0]
+    close = tuple(replace(entry, id=str(n), wall=entry.wall + 4 * n) for n in range(3))
+    axis = drawn(replace(scene, journal=close))[-1]
+    assert axis.count("◆") == 3
+    assert axis.count("ring.rx@eth0") == 1
+
+
+@folded("ago", range(12))
+def test_a_mark_at_the_present_and_now_are_both_whole(ago: int) -> None:
+    scene = storied()
+    entry = replace(scene.journal[0], wall=scene.past.fine[-1].wall - ago)
+    one, two = (drawn(replace(scene, journal=known))[-1] for known in ((), (entry,)))
+    assert one.rstrip().endswith("now")
+    assert two.count("now") == two.count("◆") == 1
+    assert (two[-1] != "w") == (two[-3:].find("◆") >= 0)
+
+
+def test_the_title_has_the_rates_now_and_their_share() -> None:
+    nic = nic_of(lossy(), View())
+    assert nic is not None
+    assert (
+        graph.title(lossy(), nic)
+        == "wire rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 dropped/s"
+    )
+    assert "peak" in words([*graph.lines(storied(), nic, 118, 10)])
 
 
 # A graph on the whole screen, and back.

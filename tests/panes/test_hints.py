@@ -176,3 +176,10 @@ def test_in_a_field_no_letter_is_offered_as_a_key() -> None:
         "Ctrl-U",
     ]
     assert "Esc cancel" in text_of(page.footer(lossy(), view, 80))
+
+
+def test_a_recording_does_not_offer_to_mute() -> None:
+    view = cursor.bound(View(pane="advisor"), lossy())
+    recorded = replace(lossy(), origin=SceneOrigin("recording", "web1"))
+    assert "m mute" in footer(lossy(), view, 200)
+    assert "m mute" not in footer(recorded, view, 200)

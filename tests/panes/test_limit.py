@@ -153,6 +153,15 @@ def test_a_stage_without_a_share_says_whether_it_lost_or_limits() -> None:
     assert text_of(limit.stages(lossy(), silent, 118)[1]).startswith(" limits")
 
 
+def test_a_bar_is_as_long_as_its_share() -> None:
+    def filled(share: float) -> int:
+        wire = Reading("wire", "here", "link", "computed", "", share)
+        row = limit.stages(lossy(), replace(RX, ladder=(RX.stage, wire)), 118)[1]
+        return text_of(row)[16:32].count("█")
+
+    assert [filled(share) for share in (0.0, 0.5, 1.0)] == [0, 4, 9]
+
+
 def test_a_full_link_is_not_painted_as_a_fault() -> None:
     def roles(direction: Limit) -> set[str]:
         row = limit.stages(lossy(), direction, 118)[1]

@@ -4,23 +4,27 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pane_text import words
-from scenes import RING, lossy, storied
+from scenes import RING, big, lossy, storied
 
 from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
     cores,
+    grid,
     interfaces,
     listed,
     loads,
+    niccounters,
     overviewrows,
     page,
     tests,
 )
 from nettop.terms.text import text_of
 from nettop.views.past import History
-from nettop.views.scene import Ended, JournalEntry, RunningTest
+from nettop.views.scene import Ended, JournalEntry, RunningTest, SceneOrigin
 from nettop.views.view import View
+
+RECORDING = SceneOrigin("recording", "web1")
 
 
 def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_are_counted() -> None:
@@ -38,6 +42,33 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
     assert said in text_of(rows[1])
 
 
+def test_the_header_says_that_nettop_is_not_root() -> None:
+    for ordinary in (False, True):
+        row = text_of(page.header(replace(lossy(), ordinary=ordinary), View(), 120))
+        assert ("· not root" in row) is ordinary
+
+
+def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
+    scene = lossy()
+    one = listed.standing(scene)[0]
+    assert listed.keys_of(scene, one) == "a apply  p prove "
+    assert listed.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
+    away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
+    assert listed.keys_of(away, one) == "a apply  p prove "
+
+
+def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:
+    facts = big().facts
+    assert facts is not None
+    queues = ("eth0/rx-0", "eth0/tx-0", "eth1/rx-3")
+    core = replace(facts.cores[0], idle=10.0, irq=0.0, steal=0.0, queues=queues,
+                   processes=("iperf3[7]",))  # fmt: skip
+    busy = replace(core, user=80.0, system=0.0, softirq=10.0)
+    soft = replace(core, user=10.0, system=0.0, softirq=80.0)
+    assert text_of(grid.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
+    assert text_of(grid.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
+
+
 def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     scene = lossy()
     assert scene.facts is not None
@@ -46,6 +77,25 @@ def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     ports = tuple(replace(idle, name=f"veth{number}") for number in range(20))
     scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *ports)))
     assert ", 20 in br0: 0 b/s together" in words(interfaces.lines(scene, View(), 90, 4))
+
+
+def test_the_interface_begins_with_what_it_loses() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = replace(scene.facts.nics[1], per_s=Counters(rx_dropped=3.0, ring_drops=1200.0))
+    assert [text_of(row).strip() for row in niccounters.losses(one, 78)] == [
+        "✗ ring_drops 1,200/s · rx_dropped 3.0/s"
+    ]
+    assert niccounters.losses(replace(one, per_s=Counters(rx_dropped=0.0)), 78) == []
+
+
+def test_a_filter_for_settings_leaves_the_counters() -> None:
+    def shown(text: str) -> str:
+        return words(niccounters.counters(lossy(), View(pane="nic").at(filter=text), 60))
+
+    assert shown("no such") == shown("")
+    assert "ring_drops" in shown("drops")
+    assert "rx_bytes" not in shown("drops")
 
 
 def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:

@@ -10,16 +10,17 @@ import pytest
 from folded import folded
 from golden_text import same
 from pane_text import above_footer, words
-from scenes import SCENES, big, healthy, lossy, storied
+from scenes import RING, SCENES, big, healthy, lossy, storied
 
 from nettop import panes
+from nettop.facts.kinds.nic import Counters
 from nettop.frame.rates import Frame
 from nettop.panes import declared, page
 from nettop.panes import tests as tests_pane
 from nettop.panes.cursor import bound
 from nettop.terms.text import line_cells, text_of
 from nettop.views.kept import result_of
-from nettop.views.scene import RunningTest, Scene
+from nettop.views.scene import RunningTest, Scene, nic_of
 from nettop.views.view import Spot, View, chosen
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "panes"
@@ -179,6 +180,35 @@ def test_a_running_test_tells_retransmits_as_its_verdict_does() -> None:
     document = {"kind": "prove", "guards": [{"name": "retransmits", "a": 0.151, "b": 1e-7}]}
     figures = dict(result_of(document).figures)
     assert "15.1 % → <0.001 %" in figures.values()
+
+
+def test_the_interface_shown_is_the_one_that_matters() -> None:
+    scene = replace(lossy(), findings=())
+    assert scene.facts is not None
+    lo, _, eth1 = scene.facts.nics
+
+    def seen(*rates: tuple[str, str, float], found: str = "", chosen: str = "") -> str:
+        nics = tuple(
+            replace(eth1, name=name, kind=kind, per_s=Counters(rx_bytes=rate, tx_bytes=0.0))
+            for name, kind, rate in rates
+        )
+        assert scene.facts is not None
+        findings = (replace(RING, target=found),) if found else ()
+        facts = replace(scene.facts, nics=(lo, *nics))
+        nic = nic_of(replace(scene, facts=facts, findings=findings), View(nic=chosen))
+        assert nic is not None
+        return str(nic.name)
+
+    busy, ssh, idle = 1e9, 4e3, 0.0
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh)) == "eth0"
+    assert seen(("eth0", "nic", 2e7), ("veth0", "veth", busy)) == "eth0"
+    assert seen(("eth0", "nic", ssh), ("veth0", "veth", busy)) == "veth0"
+    assert seen(("eth0", "nic", idle), ("veth0", "veth", 10.0)) == "eth0"
+    assert seen(("eth0", "nic", idle), ("lo1", "loopback", busy)) == "lo1"
+    assert seen(("eth0", "nic", busy), ("lo1", "loopback", busy)) == "eth0"
+    assert seen(("eth0", "nic", idle), ("lo1", "loopback", ssh)) == "eth0"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), found="eth1/rx-0") == "eth1"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"
 
 
 @folded(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from folded import folded
-from scenes import SCENES, healthy, lossy, storied
+from scenes import SCENES, big, healthy, lossy, storied
 
 from nettop import panes
 from nettop.cli import main
@@ -14,8 +14,9 @@ from nettop.config import rules_folder
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.interfaces import Interfaces
-from nettop.panes import history, overview, page
+from nettop.panes import grid, history, overview, page
 from nettop.panes.limit import without_limit
+from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
 from nettop.tui.keys import KEYS, OWN
@@ -39,6 +40,13 @@ def first(scene: Scene, width: int = 120) -> str:
 def with_facts(scene: Scene, **change: Any) -> Scene:
     assert scene.facts is not None
     return replace(scene, findings=(), facts=replace(scene.facts, **{"paths": (), **change}))
+
+
+@folded("width", range(30, 140))
+def test_the_last_column_never_touches_the_edge(width: int) -> None:
+    columns = (Column("a", 16, grow=1), Column("b", 10), Column("c", 12, ">"), Column("d", 19))
+    sizes = [size for size in widths(columns, width) if size]
+    assert sum(size + 1 for size in sizes) <= width
 
 
 @folded("host", ["lossy", "storied", "healthy"])
@@ -129,6 +137,29 @@ def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:
         assert first(shown).startswith(told)
         rows = map(text_of, page.compose(shown, View(), 80, 24))
         assert any("not this host" in row for row in rows) is read
+
+
+def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:
+    for width in (80, 90, 100, 120, 200):
+        row = text_of(page.header(storied(), View(), width))
+        assert "bulk-lan" in row
+        assert "(" not in row or "(auto: rtt 0.2 ms)" in row
+    assert "(auto: " in text_of(page.header(storied(), View(), 200))
+
+
+def test_the_lines_of_a_heat_map_begin_with_a_core_and_break_no_cache() -> None:
+    scene = big()
+    assert scene.facts is not None
+    cores = [replace(core, l3=(core.cpu // 4 * 4,)) for core in scene.facts.cores]
+    rows = [text_of(row) for row in grid.heat("", cores, 80, 4)]
+    assert 1 < len(rows) <= 4
+    numbers = [int(row[:6]) for row in rows]
+    assert numbers == sorted(numbers)
+    assert all(number % 4 == 0 for number in numbers)
+    blocks = [block for row in rows for block in row[6:].replace("│", " ").split()]
+    assert len({len(block) for block in blocks}) == 1
+    assert len(blocks) == 64
+    assert sum(row.count("│") for row in rows) >= 1  # where another node begins
 
 
 def test_bytes_are_told_as_a_rate_and_never_cut() -> None:

@@ -125,6 +125,17 @@ def test_history_marks_changes_and_marks() -> None:
     assert "A–B" in told
 
 
+def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
+    scene = storied()
+    moments = scene.past.moments()
+    (entry,) = [one for one in scene.journal if one.id == scene.journal[0].id]
+    at = entry.wall - (moments[-1].wall - moments[-1].at)
+    view = replace(View(pane="history"), marks=(moments[-2].at, moments[1].at))
+    axis = text_of(history.ruler(scene, view, moments, 100)[0])[-100:]
+    column = [history.column_of(one, moments, 100) for one in (moments[1].at, at, moments[-2].at)]
+    assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
+
+
 @folded("width", [60, 80, 120, 200, 300])
 @folded("count", [2, 5, 20, 40, 70, 100])
 @folded("side", ["", "│", "|"])

@@ -31,6 +31,29 @@ def test_the_block_of_cores_is_no_higher_than_its_room(
     assert len(grid.block(facts(nodes), 100, height)) <= height
 
 
+def test_cores_of_one_node_have_a_row_each_while_there_is_room() -> None:
+    rows = [text_of(row) for row in grid.block(facts((None,) * 10), 100, 5)]
+    assert [row.split()[0] for row in rows] == ["0", "1", "2", "3", "4"]
+
+
+def test_cores_of_two_nodes_stand_below_the_names_of_their_nodes() -> None:
+    rows = [text_of(row) for row in grid.block(facts((0, 1, 0, 1)), 100, 3)]
+    kinds = ["░us", "▒sy", "▓hi", "█si", "▚st"]
+    assert rows[0].split() == ["node", "0", *kinds, "node", "1", *kinds]
+    assert len(rows) == 3
+
+
+def test_each_kind_of_a_cores_time_stands_below_its_name() -> None:
+    known = facts((None,) * 2)
+    one = Core(cpu=0, user=4.0, system=20.4, irq=0.0, softirq=61.0, steal=None, idle=15.0)
+    head, row, _ = grid.block(replace(known, cores=(one, replace(one, cpu=1))), 70, 9)
+    names, row_text = text_of(head), text_of(row)
+    ends = {name: names.index(name) + 2 for name in ("us", "sy", "hi", "si", "st")}
+    assert {name: row_text[:end].split()[-1] for name, end in ends.items()} == {
+        "us": "4", "sy": "20", "hi": "0", "si": "61", "st": "–",
+    }  # fmt: skip
+
+
 def test_interrupts_of_other_devices_are_those_that_are_not_of_nics() -> None:
     core = Core(cpu=0, nic_irqs=300.0, all_irqs=450.0)
     assert corelist.others(core) == 150.0

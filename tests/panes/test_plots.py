@@ -25,6 +25,12 @@ def test_plots_fit_and_have_scales(width: int) -> None:
     assert text_of(rows[-1]).split() == ["10", "µs", "59", "µs"]
 
 
+def test_a_rate_of_each_second_is_as_high_as_its_share() -> None:
+    rows = [text_of(row)[outcome.SCALE + 1 :] for row in outcome.rates([4e8, 8e8], 80, 4)]
+    half = [sum(char not in " ⠀" for char in row) for row in rows]
+    assert abs(half[0] * 2 - half[-1]) <= 1  # the upper half has the larger rate only
+
+
 def test_a_curve_has_a_bar_for_each_point_and_counts_the_rest() -> None:
     points = tuple((f"{size} B", size * 1e6, "") for size in (64, 512, 1472))
     rows = [text_of(row) for row in outcome.curve(points, "bit/s", 80, 3)]

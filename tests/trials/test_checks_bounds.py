@@ -74,6 +74,14 @@ def test_datagrams_have_less_around_them(share: float, how: str) -> None:
     assert found.ok is (share < 1.005)
 
 
+def test_the_slower_link_of_both_ends_counts() -> None:
+    slow = replace(side(), interfaces={"eth9": nic(speed=100)})
+    for sides in ({"here": slow}, {"there": slow}):
+        found = rated(50e6, None, **sides)
+        assert found is not None
+        assert found.because == "50 Mb/s of the 94.9 Mb/s that eth9 can carry"
+
+
 @pytest.mark.parametrize(
     "more", [{"speed": 0}, {"speed": None}, {"mtu": None}, {"counts": "super-packets"}]
 )
@@ -212,6 +220,13 @@ def test_the_end_that_receives_is_asked_first() -> None:
             assert found.ok
             assert "+0.00 %" in found.because
     assert counted(1, here=unseen, there=unseen) is None
+
+
+def test_what_cannot_be_compared_is_not() -> None:
+    assert counted(None) is counted(0) is None
+    assert counted(1, Options(bidirectional=True)) is None
+    assert counted(1, loss=Loss(1, 1)) is None
+    assert counted(1) is not None
 
 
 @folded(

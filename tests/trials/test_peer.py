@@ -50,6 +50,11 @@ def test_only_ssh_joins_its_words(prefix: str, joined: bool) -> None:
     assert (len(peer.parse(prefix).command(["a", "b"])) == len(prefix.split()) + 1) is joined
 
 
+def test_no_prefix_is_this_host() -> None:
+    assert peer.parse(None) == peer.parse("") == peer.HERE
+    assert peer.HERE.command(["a", "b c"]) == ["a", "b c"]
+
+
 def test_unbalanced_quotes_are_an_error() -> None:
     with pytest.raises(ValueError, match="peer"):
         peer.parse("ssh 'host")

@@ -67,6 +67,15 @@ def test_what_the_interval_covers_is_counted() -> None:
         assert held / 4000 == pytest.approx(covers, abs=0.015)
 
 
+def test_a_gain_paid_for_with_losses_is_worse() -> None:
+    found = statistics.compare([100.0] * 5, [120.0] * 5)
+    lossy = statistics.Guard("drops", 0.0, 0.02)
+    assert statistics.guarded(found, [lossy]).verdict == "worse"
+    assert "drops" in statistics.guarded(found, [lossy]).because
+    assert statistics.guarded(found, [statistics.Guard("drops", 0.0, 0.0005)]).verdict == "better"
+    assert statistics.guarded(found, [statistics.Guard("drops", 0.02, 0.03)]).verdict == "better"
+
+
 def test_a_large_gain_outweighs_few_losses_and_not_many() -> None:
     found = statistics.compare([100.0] * 5, [1700.0] * 5)
     few, many = (statistics.Guard("retransmits", 0.0, rate) for rate in (0.006, 0.02))

@@ -1,7 +1,10 @@
 """A running trial: a client and a server, their output, its time and its progress."""
 
+import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 from fake_ends import FakePeer, trial
 from folded import folded
 
+from nettop import trials
 from nettop.trials import run as runner
 from nettop.trials.end import Cancelled, PeerError
 from nettop.trials.result import Options
@@ -80,6 +84,25 @@ def test_a_client_that_fails_silently_is_an_error(messages: Any, said: str) -> N
 )
 def test_a_number_of_a_tool_is_plausible(text: str, value: float | None) -> None:
     assert _client_server.number(text) == value
+
+
+def read_by(name: str) -> set[str]:
+    """The options that a tool reads, by the attributes in its source and in that of `capture`."""
+    source = Path(str(trials.tool(name).__file__)).read_text()
+    if "capture.sweep(" in source:
+        source += (Path(str(trials.__file__)).parent / "tools/capture.py").read_text()
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    of = ("o", "options", "trial.options")
+    names = {node.attr for node in nodes if ast.unparse(node.value) in of}
+    names |= {"pid"} if "import watched" in source else set()
+    return names & {field.name for field in fields(Options)} - set(runner.COMMON)
+
+
+@folded("name", trials.names())
+def test_a_tool_takes_the_options_that_it_reads(name: str) -> None:
+    takes = set(trials.tool(name).TAKES.split())
+    own = {"pid"} if name in ("tcpdump", "netsniff") else set()  # they end the program themselves
+    assert takes == read_by(name) - own
 
 
 def test_an_option_that_a_tool_does_not_obey_is_refused() -> None:

@@ -77,6 +77,13 @@ def test_what_a_thread_says(name: str, update: bool) -> None:
     same(GOLDEN / "threads.txt", "\n".join(out) + "\n", update, name)
 
 
+@pytest.mark.parametrize(("group", "name", "below"), [
+    ("/a", "/a", True), ("/a/b", "/a", True), ("/ab", "/a", False), ("/a", "/a/b", False),
+])  # fmt: skip
+def test_a_group_is_below_itself_and_those_above(group: str, name: str, below: bool) -> None:
+    assert stage._below(group, name) == below
+
+
 def thread(second: float, tid: int = 7, **more: Any) -> threads.Row:
     plain: dict[str, Any] = {"state": "S", "ran": 0.3, "waited": 0.0, "cpu": 0, "cgroup": None,
                              "runs": 1000.0, **more}  # fmt: skip

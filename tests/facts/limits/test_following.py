@@ -8,7 +8,7 @@ from flow_tables import Tables
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.following import independent
+from nettop.facts.limits.following import following, independent
 
 G = 1e9
 
@@ -29,6 +29,43 @@ def test_a_receive_buffer_counts_by_the_round_trip_without_the_queue() -> None:
     whole = 6_291_456 * 8 / 0.02
     assert capacity(20_000) == pytest.approx((0.5 * whole, 0.7 * whole))
     assert capacity(None) == pytest.approx((0.5 * whole / 3, 0.7 * whole / 3))
+
+
+def reading(stage: str, capacity: Any = None, **more: Any) -> Reading:
+    return Reading(stage, "here", f"the {stage}", capacity=capacity, **more)
+
+
+def ends(*ladder: Reading) -> Limit:
+    return Limit("flow", "a>b", "tx", G, stage=ladder[0], ladder=ladder)
+
+
+FULL = reading("pacing", (0.9 * G, G), held=1.0)
+WIRE = reading("wire", (9.1 * G, 9.4 * G))
+
+
+def test_what_the_other_end_calls_its_peer_is_this_end() -> None:
+    here = ends(FULL, WIRE)
+    assert following(here, ends(reading("application"), reading("peer", (2 * G, 3 * G)))) == WIRE
+
+
+def test_of_two_shapers_that_are_full_neither_is_next() -> None:
+    twin = reading("pacing", (0.9 * G, 1.05 * G), held=0.9)
+    assert following(ends(FULL, twin, WIRE)) == WIRE
+
+
+FAR = {"min_rtt": 20_000, "rtt": 20_500, "cwnd": 4000}
+
+
+@pytest.mark.parametrize(("scale", "next_"), [(3, None), (10, "sndbuf")])
+def test_the_window_that_the_peer_may_offer_bounds_what_a_sender_tells(
+    scale: int, next_: str | None
+) -> None:
+    """Its scale tells its largest buffer: 0.25 to 0.5 MB, or 32 to 64 MB."""
+    gauges = {**FAR, "snd_wscale": scale, "snd_wnd": 65_000, "max_pacing_rate": 380_000}
+    slow = {"bytes_acked": 375_000}
+    found = flow(limits(lambda s: moment(s, ran=0.0005, rates=slow, gauges=gauges)))
+    assert found.stage.stage == "pacing"
+    assert (found.next.stage if found.next is not None else None) == next_
 
 
 def test_a_late_reader_beside_a_thread_that_limits_is_not_next() -> None:

@@ -8,6 +8,7 @@ from folded import folded
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
+from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
 FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
@@ -260,6 +261,11 @@ def test_pause_frames_bind_from_a_tenth_of_the_time(frames: int, binds: bool) ->
         return moment(second, more={"pause": [row]})
 
     assert (flow(limits(at)).stage.stage == "pause") is binds
+
+
+def test_a_thread_of_a_process_is_as_busy_as_it_ran() -> None:
+    """Where nothing is known of its core, nothing is taken from its time."""
+    assert Thread("a[1]", 0.3, 0.0, 0.0, 0.0, None, None, None).used == 0.3
 
 
 @folded("case", SENDING)

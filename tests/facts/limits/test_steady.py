@@ -86,6 +86,24 @@ def test_a_verdict_stays_while_its_stage_still_holds_a_part_of_the_time() -> Non
     assert {one.ladder for one in seen} == {(old, new)}  # the held stage first, each stage once
 
 
+def test_a_target_that_is_gone_is_forgotten() -> None:
+    steady = Steady()
+    steady.hold([limit("qdisc")], 0, 100)
+    steady.hold([], 1, 101)
+    assert steady.hold([limit("qdisc")], 2, 102)[0].since == 102
+
+
+def test_the_verdict_of_the_same_limit_is_the_same_object() -> None:
+    """Otherwise everything that is computed from it is computed again each second."""
+    steady, same = Steady(), limit("core")
+    (first,) = steady.hold([same], 1.0, 101.0)
+    (again,) = steady.hold([same], 2.0, 102.0)
+    assert again is first
+    assert again.since == 101.0
+    (other,) = steady.hold([limit("path")], 3.0, 103.0)
+    assert (other.stage.stage, other.since) == ("path", 103.0)
+
+
 def interface(stage: str, flow: str | None) -> Limit:
     reading = Reading(stage, "here", stage, because="measured")
     return Limit("nic", "eth0", "tx", 1e9, stage=reading, ladder=(reading,), flow=flow)

@@ -55,6 +55,22 @@ def test_a_flow_has_one_way_unless_it_rests(tx: float, rx: float) -> None:
             assert found == [("rx", 8 * rx)]
 
 
+def test_what_is_not_known_moves_nothing() -> None:
+    assert way(None, None, 0.0, 0.0, None) == []
+    assert way(None, QUIET, 0.0, 0.0, None) == [("rx", 8 * QUIET)]
+    assert way(QUIET, None, 0.0, 0.0, None) == [("tx", 8 * QUIET)]
+    nothing: Any = Flow({}, {}, tcp=())
+    assert wanting(nothing) == []
+
+
+def test_a_receiver_that_repeats_a_small_answer_still_receives() -> None:
+    """sshd while it writes to a slow disk: it repeats messages of its own, about one a second."""
+    assert way(1e4, 2e7, 0.0, 0.0, 1.0) == [("rx", 1.6e8)]
+    assert way(1e6, 2e7, 0.0, 0.0, 1.0) == [("tx", 8e6)]
+    assert way(0.0, 2e7, 0.0, 0.0, 1.0) == [("tx", 0.0)]  # nothing that it sends arrives
+    assert way(1e4, 2e7, 0.6, 0.0, 1.0) == [("tx", 8e4)]
+
+
 # Capacities that the rate refutes, and the flow that stands for an interface.
 
 
@@ -67,6 +83,11 @@ def reading(stage: str, capacity: tuple[float, float] | None, held: float = 0.0)
 
 def limit(rate: float, *ladder: Reading, later: Reading | None = None) -> Limit:
     return Limit("flow", "a>b", "tx", rate, 0.0, ladder[0], (), later, ladder)
+
+
+def test_a_capacity_above_the_rate_stays() -> None:
+    one = limit(G, reading("qdisc", (0.9 * G, G), 1.0), reading("wire", (8 * G, 9 * G)))
+    assert bounded(one) is one
 
 
 def test_a_model_that_the_rate_refutes_has_no_capacity_and_no_utilisation() -> None:

@@ -11,7 +11,7 @@ from nettop.collect.failed_calls import Row
 from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.collect.ways import Question
 from nettop.facts.kinds.attempt import Attempt
-from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.kinds.way import KIND, WayFact, build
 from nettop.facts.way.trouble import MOST, asked, troubles
 
 TO = "10.2.0.5"
@@ -179,6 +179,10 @@ def test_the_kernel_is_asked_about_a_few_destinations_in_the_protocol_of_the_cal
     )  # fmt: skip
     tcp = [Attempt("[2001:db8::1]:443", 1, 2, 0)]
     assert asked(frame(), seen(tcp)) == (Question("2001:db8::1", port=443),)
+
+
+def test_the_kind_names_its_target() -> None:
+    assert KIND.target(WayFact("10.2.0.5:53")) == "10.2.0.5:53"
 
 
 def test_a_refusal_is_an_answer_and_a_local_error_is_no_silence() -> None:
