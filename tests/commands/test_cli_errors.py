@@ -45,6 +45,11 @@ def one_sentence(told: bytes) -> str:
     return text
 
 
+def test_set_without_its_words_names_each_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["set"]) == 2
+    assert "required: SETTING, VALUE; see nettop set --help" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "damage", ["cut gz", "flipped gz", "not deflate", "noise", "nothing", "no moment", "a folder"]
 )

@@ -69,13 +69,13 @@ def test_cores_and_host() -> None:
     assert host.nettop_on_irq_cpu is True
     assert host.max_speed == 10e9
     (rx, tx) = facts.paths
-    assert [stage.name for stage in rx.stages] == [
-        "wire", "port", "ring", "core", "backlog", "rcvbuf", "thread",
-    ]  # fmt: skip
-    backlog = rx.stages[4]
+    stages = {stage.name: stage for stage in rx.stages}
+    known = ["wire", "port", "ring", "core", "backlog", "rcvbuf", "thread"]
+    assert [name for name in stages if name in known] == known
+    backlog = stages["backlog"]
     assert (backlog.detail, backlog.lost) == ("1000", 6)
     assert rx.worst == "backlog"
-    assert rx.stages[3].detail == "core 2, node 1"
+    assert stages["core"].detail == "core 2, node 1"
     assert tx.direction == "tx"
 
 

@@ -91,7 +91,7 @@ scene = Scene(frame=Frame(0.0, 0.0, {"uptime": [Entry(row)]}))
 assert press("t", "t", View(), scene) == (View(), None)
 view, _ = press("0", "0", View(), scene)
 assert view.pane == "boot"
-show = lambda view: text_of(pane(view.pane).lines(scene, view, 40, 5)[0]).split(maxsplit=1)[1]
+show = lambda view: text_of(pane(view.pane).lines(scene, view, 40, 5)[1]).split(maxsplit=1)[1]
 first = show(view)
 view, _ = press("t", "t", view, scene)
 assert show(view).strip() == "7200 s" != first.strip()

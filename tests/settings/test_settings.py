@@ -53,6 +53,12 @@ def test_unknown_names_are_told_with_the_nearest(text: str, says: str) -> None:
         settings.parse(text)
 
 
+def test_a_kind_without_a_target_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings.kind("cpufreq"), "TARGET", False, raising=False)
+    with pytest.raises(settings.UnknownError, match=r"cpufreq takes no target: cpufreq.governor$"):
+        settings.parse("cpufreq.governor@x")
+
+
 def test_a_setting_is_split_at_the_first_at_sign() -> None:
     address = settings.parse("irq.affinity@eth0/irq:mlx5_comp0@pci:0000:41:00.0")
     assert (address.nic, address.part) == ("eth0", "irq:mlx5_comp0@pci:0000:41:00.0")

@@ -50,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
     parser.add_argument("value", type=str, metavar="VALUE", help="on, off, a number, a CPU list …")
     parser.add_argument(
-        "more", nargs="*", type=str, metavar="SETTING VALUE", help="further settings"
+        "more", nargs="*", default=[], type=str, metavar="SETTING VALUE", help="further settings"
     )
     change_arguments(parser)
     parser.add_argument(

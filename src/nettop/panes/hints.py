@@ -18,8 +18,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-# columns of the keys, by those of the screen: of most rows the first key, `?` and `q`; two keys
-KEYS_ROOM: Final = {0: 28, 120: 34}
+KEYS_ROOM: Final = (28, 34)  # columns: of most rows one key, `?` and `q`; of two, `?` and `q`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")
@@ -94,8 +93,7 @@ def needed(known: tuple[Hint, ...], width: int, *, field: bool) -> int:
     These are the first key of the row and `?`, in a field the first two; at least what most rows
     need, so that the titles do not change with the row.
     """
-    most = max(room for least, room in KEYS_ROOM.items() if width >= least)
-    return max(most, room_of(known[:2] if field else (*known[:1], HELP)))
+    return max(KEYS_ROOM[width >= 120], room_of(known[:2] if field else (*known[:1], HELP)))
 
 
 def room_of(shown: tuple[Hint, ...]) -> int:

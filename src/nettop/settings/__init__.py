@@ -150,6 +150,8 @@ def parse(text: str, longest: int = irqname.LONGEST) -> Address:
         raise UnknownError(f"{text!r} is not of the form {first}.name@target")
     if not getattr(module, "TARGET", True):
         address = Address(first, rest)
+        if "@" in rest and hasattr(module, "NAMES"):  # a parameter's name may have it
+            raise UnknownError(f"{first} takes no target: {first}.{rest.partition('@')[0]}")
     else:
         name, at, target = rest.partition("@")
         if not at or not name or not target:
@@ -176,8 +178,7 @@ def _targets(module: ModuleType, address: Address, longest: int) -> None:
         called = address.target[len(address.nic) :]
         form = form or _NO_PART
     if form is not None and not form.fullmatch(called):
-        example = getattr(module, "EXAMPLE", "eth0")
-        name = f"{address.kind}.{address.name}"
+        name, example = f"{address.kind}.{address.name}", getattr(module, "EXAMPLE", "eth0")
         raise UnknownError(f"{name} takes a target such as {example}, not {address.target!r}")
 
 
@@ -344,8 +345,7 @@ def check(source: Source, address: Address, value: str) -> str:
     if not bounds.settable:
         raise ValueError(f"{address} cannot be set: {bounds.because or 'the driver refuses'}")
     if bounds.choices and value not in bounds.choices:
-        offered = ", ".join(bounds.choices)
-        raise ValueError(f"{address} takes one of {offered}, not {value!r}")
+        raise ValueError(f"{address} takes one of {', '.join(bounds.choices)}, not {value!r}")
     _between(address, value, bounds)
     _optional(address, "validate", None, source, address, value)
     return value
