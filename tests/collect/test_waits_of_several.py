@@ -173,12 +173,17 @@ def test_the_tracer_of_a_stopped_thread_is_told(tmp_path: Path) -> None:
     assert rows(tmp_path, 7)[7].tracer == 90
 
 
-@pytest.mark.parametrize(("sleeps", "kind"), [
-    ("mem_cgroup_oom_synchronize", "memory"), ("folio_wait_bit_common", ""),
+@pytest.mark.parametrize(("sleeps", "used", "kind"), [
+    ("mem_cgroup_oom_synchronize", 0, "memory"), ("folio_wait_bit_common", 990, ""),
+    ("reclaim_throttle", 990, "memory"), ("reclaim_throttle", 300, ""),  # the host has no memory
 ])  # fmt: skip
 def test_a_fault_without_memory_of_the_cgroup_is_none_of_a_file(
-    tmp_path: Path, sleeps: str, kind: str
+    tmp_path: Path, sleeps: str, used: int, kind: str
 ) -> None:
+    group = tmp_path / "sys/fs/cgroup/memory/cache"
+    group.mkdir(parents=True)
+    (group / "memory.limit_in_bytes").write_text("1000\n")
+    (group / "memory.usage_in_bytes").write_text(f"{used}\n")
     process(tmp_path, 7, "cache", "-1 0x7ffc00000000 0x7f0000000000", state="D", sleeps=sleeps)
     (tmp_path / "proc/7/cgroup").write_text("4:memory:/cache\n")
     assert rows(tmp_path, 7)[7].kind == kind

@@ -19,6 +19,7 @@ from ..files.bounds import count
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs, socket_owners, sockets_udp, sockets_unix
+from ._mapped import Mapped, files
 
 INPUT: Final = "0"  # standard input
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
@@ -27,6 +28,8 @@ NAMED: Final = 4_000  # descriptors that are followed to find the other ends of 
 MANY: Final = 64  # files of a process among which one is looked for
 _FUSE: Final = "/dev/fuse"
 INOTIFY: Final = "anon_inode:inotify"
+EVENT: Final = "anon_inode:[eventfd]"
+PROGRAMS: Final = 256  # whose mapped files are read to find who shares one
 _PIPE: Final = "pipe_"  # in the name of the function: pipe_read, anon_pipe_write
 _PARTNER: Final = ("wait_for_partner", "fifo_open")  # fs/pipe.c
 ACCESS: Final = 0o3  # O_ACCMODE
@@ -45,6 +48,7 @@ class File(NamedTuple):
     direct: bool = False
     synced: bool = False
     inode: str = ""  # of a file: since Linux 5.14
+    event: str = ""  # number of an eventfd: fs/eventfd.c, eventfd_show_fdinfo()
 
 
 @dataclass
@@ -98,7 +102,7 @@ class Host(NamedTuple):
         direct = DIRECT.get(self.known.machine or "", 0)
         return File(target, access > 0, access != WRITES, filesystem, device,
                     bool(flags & direct), bool(access and flags & _SYNCED),
-                    words.get("ino", ""))  # fmt: skip
+                    words.get("ino", ""), words.get("eventfd-id", ""))  # fmt: skip
 
     def direct(self, pid: str) -> File | None:
         """The only file that a process reads or writes past the page cache; None of several."""
@@ -184,6 +188,45 @@ class Host(NamedTuple):
                 if self._target(holder, number) == path
             ]  # fmt: skip
         return self.known.holders[name]
+
+    def signalling(self, pid: str, mine: File) -> tuple[int, ...]:
+        """The other processes that have the same eventfd."""
+        others = ((other, self.file(other, at)) for other, at in self.opened(EVENT, EVENT)
+                  if other != pid)  # fmt: skip
+        found = (int(other) for other, file in others if file and file.event == mine.event)
+        return tuple(dict.fromkeys(found))
+
+    def mapping(self, pid: str, mine: Mapped) -> tuple[int, ...]:
+        """The other processes that map the same file; remembered."""
+        name, file = f"mapped:{mine.device}:{mine.inode}", (mine.device, mine.inode)
+        if name not in self.known.holders:
+            self.known.holders[name] = [
+                (other, "") for other in islice(self.owners.held, PROGRAMS)
+                if any((one.device, one.inode) == file for one in files(self.source, other))
+            ]  # fmt: skip
+        return tuple(int(other) for other, _ in self.known.holders[name] if other != pid)
+
+    def locked(self, pid: str) -> tuple[File | None, tuple[int, ...]]:
+        """A file that a process has open and others have locked for themselves, and these.
+
+        /proc/locks names the device as MAJOR:MINOR, in hexadecimal digits, and the inode.
+        """
+        held = dict[str, list[int]]()
+        for line in (_sysfs.word(self.source, "/proc/locks") or "").splitlines():
+            parts = line.split()
+            if len(parts) < 6 or parts[3] != "WRITE" or not parts[4].isdecimal():
+                continue  # or one that waits, or a lock of an open file, which has no process
+            if parts[4] not in (pid, "0"):
+                *device, inode = parts[5].split(":")
+                numbers = [str(_sysfs.whole(f"0x{one}")) for one in device]
+                held.setdefault(":".join((*numbers, inode)), []).append(int(parts[4]))
+        process = self.owners.held.get(pid) if held else None
+        for number in islice(process.names, MANY) if process is not None else ():
+            file = self.file(pid, number)
+            others = held.get(f"{file.device}:{file.inode}", ()) if file is not None else ()
+            if others:
+                return file, tuple(dict.fromkeys(others))
+        return None, ()
 
     def servers(self, file: File) -> tuple[int, ...]:
         """The program that serves the file system of a file (FUSE); none if it is not certain.

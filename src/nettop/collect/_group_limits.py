@@ -12,6 +12,8 @@ from typing import Final
 from ..host.source import Source
 from . import _sysfs, threads, throttling
 
+_USED: Final = ("usage_in_bytes", "current")  # of v1 and v2
+FULL: Final = 0.9  # of a limit of memory: pages are freed at it in pieces
 _NONE: Final = 1 << 62  # bytes: a limit of v1 that is none, PAGE_COUNTER_MAX
 # functions of the kernel in which a frozen thread sleeps: kernel/freezer.c for v1; v2 stops it on
 # the way back to the program, do_freezer_trap() in kernel/signal.c, where it has state S
@@ -33,9 +35,19 @@ def frozen(source: Source, groups: str, pid: str, tid: str, state: str) -> str:
     return group.rpartition(":")[2] or "/"
 
 
-def short(source: Source, pid: str, tid: str) -> bool:
-    """Whether a thread sleeps since its cgroup has no memory for it: mm/memcontrol.c."""
-    return "mem_cgroup" in (_sysfs.word(source, f"/proc/{pid}/task/{tid}/wchan") or "")
+def short(source: Source, groups: str, pid: str, tid: str) -> bool:
+    """Whether a thread sleeps since its cgroup has no memory for it: mm/memcontrol.c.
+
+    Where the cgroup is at its limit, also until what it wrote is on the disk: mm/vmscan.c,
+    reclaim_throttle(), which a host without memory calls as well.
+    """
+    place = _sysfs.word(source, f"/proc/{pid}/task/{tid}/wchan") or ""
+    if "mem_cgroup" in place or not place.startswith("reclaim_throttle"):
+        return "mem_cgroup" in place
+    file, _, most = memory(source, groups)[0].partition(" is ")
+    folder = file.rpartition("/")[0]
+    texts = (_sysfs.word(source, f"{folder}/memory.{name}") for name in _USED) if most else ()
+    return any(int(text) >= FULL * int(most) for text in texts if text and text.isdecimal())
 
 
 def throttle(source: Source, groups: str, device: str, way: str) -> str:

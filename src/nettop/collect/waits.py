@@ -16,7 +16,7 @@ follow with the same number and an arrow:
     2: -> FLOCK  ADVISORY  WRITE 640 fe:00:1311 0 EOF
 
 The number of a process is 0 where its namespace does not show it, and -1 for locks of open files.
-The files that a process maps are in /proc/PID/maps (proc(5)).
+The file that msync() writes, or in which a futex lies that programs share, is that at its address.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from . import (
     _descriptors,
     _group_limits,
     _lines,
+    _mapped,
     _sysfs,
     processes,
     socket_owners,
@@ -51,6 +52,7 @@ THREADS: Final = 32  # of a process
 FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
 _MILLISECONDS: Final = ("poll", "epoll_wait", "epoll_pwait")  # other calls point to their time
+_PRIVATE: Final = 128  # FUTEX_PRIVATE_FLAG: threads of one program use it
 _NEVER: Final = (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 
 
@@ -68,12 +70,12 @@ class Row:
         "system call in which it sleeps; empty: none, None: it may not be read"
     )
     kind: str = gauge(
-        "input output both sync lock opens timer events child memory; empty: another call",
-        default="",
-    )
+        "input output both sync lock opens timer events child memory signal (an eventfd of several "
+        "programs); empty: another call", default="",
+    )  # fmt: skip
     object: str = gauge(
         "file, pipe or socket of the call; a named pipe: pipe:PATH, a file for whose growth it "
-        "waits: inotify:PATH, a semaphore of System V: its number", default="",
+        "waits: inotify:PATH, a semaphore of System V: its number, eventfd:NUMBER", default="",
     )  # fmt: skip
     path: str = gauge(
         "path of that socket, or of its other end, if it is a Unix socket", default=""
@@ -100,7 +102,10 @@ class Row:
     tracer: int = gauge("process that stops it by ptrace(2), if it is stopped", default=0)
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
-    holders: tuple[int, ...] = gauge("processes with the lock of a file it waits for", default=())
+    holders: tuple[int, ...] = gauge(
+        "processes with the lock of a file it waits for, or that map the file of its futex; if it "
+        "sleeps for a time, with a lock of a file that it has open", default=(),
+    )  # fmt: skip
     children: tuple[int, ...] = gauge("children that it waits for", default=())
     read: int | None = counter("read from devices, whole process", "bytes", default=None)
     written: int | None = counter("written to devices, whole process", "bytes", default=None)
@@ -184,7 +189,7 @@ def _process(host: Host, number: int) -> list[Row]:
             row = altered(row, tracer=_sysfs.whole(words.get("TracerPid")) or 0)
         if frozen and row.state in "SD":
             row = altered(row, frozen=frozen)
-        elif groups and row.state == "D" and _group_limits.short(source, pid, tid):
+        elif groups and row.state == "D" and _group_limits.short(source, groups, pid, tid):
             row = altered(row, kind="memory", memory=_group_limits.memory(source, groups)[0])
         elif groups and (row.state == "D" or (row.kind == "events" and row.device)):
             row = _limited(source, groups, row)
@@ -211,7 +216,7 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
         {"input": ["read"], "events": ["read", "write"]}.get(row.kind, ["write"]),
     )
     if row.kind != "events" and not row.object.startswith("/") and row.kind != "sync":
-        mapped, device = largest(source, row.pid)
+        mapped, device = _mapped.largest(source, row.pid)
         row, ways = altered(row, mapped=mapped), ["read"]
     limits = (_group_limits.throttle(source, groups, device, way) for way in ways)
     limit = next(filter(None, limits), "")
@@ -264,12 +269,25 @@ def _for(
         return altered(row, children=tuple(int(n) for n in names.split() if n.isdecimal()))
     if call.name.startswith("sem"):
         return altered(row, object=f"semaphore {arguments[0]}")
-    if call.kind == "lock":
-        row = (
-            altered(row, holders=holders(host.source, row.pid)) if call.uses is not None
-            else altered(row, word=_contended(arguments) if call.name == "futex" else 0)
-        )  # fmt: skip
+    if call.name == "futex":
+        row = altered(row, word=_contended(arguments))
+    if call.name == "msync" or (call.name == "futex" and not arguments[1] & _PRIVATE):
+        return _in_memory(host, pid, row, arguments[0])
+    if call.kind == "timer":
+        file, others = host.locked(pid)
+        return row if file is None else altered(_named(row, file), holders=others)
+    if call.kind == "lock" and call.uses is not None:
+        row = altered(row, holders=holders(host.source, row.pid))
     return row if call.uses is None else _on(host, pid, row, call, arguments)
+
+
+def _in_memory(host: Host, pid: str, row: Row, address: int) -> Row:
+    """The row of a call for shared memory: its file, and of a futex who else maps that."""
+    one = _mapped.shared(host.source, pid, address)
+    if one is None:
+        return row
+    others = host.mapping(pid, one) if row.kind == "lock" else ()
+    return altered(row, object=one.path, device=one.device, holders=others)
 
 
 def _opening(host: Host, pid: str, row: Row, arguments: Sequence[int]) -> Row:
@@ -348,6 +366,10 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     read = kind == "input"
     if file.target == _descriptors.INOTIFY:
         return _on_change(host, pid, row)
+    if file.target == _descriptors.EVENT and file.event:
+        pipes = host.signalling(pid, file)
+        row = altered(row, object=f"eventfd:{file.event}")
+        return altered(row, feeds=pipes, drains=pipes, kind="signal" if pipes and read else "lock")
     moves = kind in ("input", "output") and row.state == "S" and file.target.startswith("/")
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(target=f"pipe:{file.target}")
@@ -369,27 +391,3 @@ def holders(source: Source, pid: int) -> tuple[int, ...]:
     waited = {one[0] for one in parts if one[1] == "->" and one[5] == str(pid)}
     found = (_sysfs.whole(one[4]) for one in parts if one[1] != "->" and one[0] in waited)
     return tuple(dict.fromkeys(one for one in found if one is not None and one > 0))
-
-
-def largest(source: Source, pid: int) -> tuple[str, str]:
-    """The largest file of data that a process maps, with its device MAJOR:MINOR.
-
-    A file of which a part is mapped as code is none.
-    """
-    sizes: dict[tuple[str, str], int] = {}
-    code: set[tuple[str, str]] = set()
-    for line in (_sysfs.word(source, f"/proc/{pid}/maps") or "").splitlines():
-        words = line.split(maxsplit=5)
-        if len(words) < 6 or not words[5].startswith("/"):
-            continue
-        start, end = (_sysfs.whole(f"0x{word}") or 0 for word in words[0].partition("-")[::2])
-        file = words[5], words[3]
-        sizes[file] = sizes.get(file, 0) + end - start
-        if "x" in words[1]:
-            code.add(file)
-    data = [file for file in sizes if file not in code]
-    if not data:
-        return "", ""
-    path, device = max(data, key=lambda file: sizes[file])
-    numbers = [_sysfs.whole(f"0x{part}") or 0 for part in device.split(":")]
-    return path, ":".join(map(str, numbers))

@@ -33,6 +33,7 @@ READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
 PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
 GROWS = row("poll", "events", pid=8, object="inotify:/var/log/app", feeds=(9,))
 FILTER = row("poll", "events", object="pipe:[5]", feeds=(8,))
+MUTEX = row("futex", "lock", word=9, object="/dev/shm/index", holders=(8,))
 SERVED = row("read", "input", object="/mnt/big", filesystem="fuse", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
 
@@ -119,6 +120,11 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     ([row("recvfrom", "input", object="socket:[9]", state="D", frozen="/f")], "stopped",
      "iperf3[7]"),
     ([PIPE, row("nanosleep", "timer", pid=8, frozen="/f")], "stopped", "p8[8]"),
+    # a lock in memory that programs share, and an eventfd
+    ([MUTEX, row("nanosleep", "timer", pid=8)], "lock", "iperf3[7]"),
+    ([row("read", "signal", object="eventfd:4", feeds=(8,)), row("nanosleep", "timer", pid=8)],
+     "timer", "p8[8]"),
+    ([row("read", "lock", object="eventfd:4")], "lock", "iperf3[7]"),
     # two programs that wait for each other
     ([PIPE, row("read", "input", pid=8, object="pipe:[9]", feeds=(7,))], "pipe", "iperf3[7]"),
 ])  # fmt: skip
@@ -166,6 +172,16 @@ THROTTLES = f"which a cgroup throttles: {LIMIT}"
     ([row("recvfrom", "input", object="socket:[9]", feeds=(8,)),
       row("nanosleep", "timer", pid=8)], "waits 95% of the time for a Unix socket", ""),
     ([row("futex", "lock", word=9)], "for a lock that another thread or process holds (futex)", ""),
+    ([MUTEX, row("nanosleep", "timer", pid=8)],
+     "for a lock in /dev/shm/index, which p8[8] maps as well", ""),
+    ([row("futex", "lock", object="/dev/shm/index")], "for a futex in /dev/shm/index (futex)", ""),
+    ([row("read", "lock", object="eventfd:4")], "95% of the time for an eventfd (read)", ""),
+    ([row("read", "signal", object="eventfd:4", feeds=(8,)), row("nanosleep", "timer", pid=8)],
+     "; iperf3[7] waits 95% of the time for an eventfd", ""),
+    ([row("wait4", "child", children=(8,)), row("nanosleep", "timer", pid=8)],
+     "; iperf3[7] waits for it to end", ""),
+    ([row("clock_nanosleep", "timer", object="/data/rows.db", holders=(8,))],
+     "or tries again for the lock of /data/rows.db, held by process 8", ""),
     ([row("futex", "lock")], "iperf3[7] waits 95% of the time for another thread (futex)", ""),
     ([row("nanosleep", "timer", frozen="/f")], "is frozen with its cgroup /f 95% of the time", ""),
     ([row("", state="T")], "is stopped by a signal 95% of the time", ""),

@@ -80,7 +80,8 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     if hidden is not None:
         return hidden
     if stage == CHILD:
-        return _cause(look, thread.children, seen)
+        found = _cause(look, thread.children, seen)
+        return found and replace(found, because=f"{found.because}; {name} waits for it to end")
     if stage in _OTHERS:
         return _OTHERS[stage](look, name, thread, seen)
     if stage == RUNS and len(seen) > 1:
@@ -155,12 +156,8 @@ def _relayed(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
 
 def _of_lock(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cause:
     """Who holds the lock of a file, and what that one waits for."""
-    share, file = thread.parts["held-lock"], thread.rows["held-lock"].object
-    why = f"{name} waits {units.share(share)} of the time for the lock of {file}"
-    if not thread.holders:
-        return Cause("lock", name, share, why)
-    held = " and ".join(_title(look, pid) for pid in thread.holders)
-    why += f", which {held} {'holds' if len(thread.holders) == 1 else 'hold'}"
+    share, who = thread.parts["held-lock"], [_title(look, pid) for pid in thread.holders]
+    why = f"{name} waits {units.share(share)} {sampled.held(thread.rows['held-lock'], who)}"
     found = _followed(look, thread.holders, seen)
     return Cause("lock", name, share, f"{found.because}; {why}" if found is not None else why)
 
@@ -373,7 +370,9 @@ def _plain(
         capacity = sampled.carried(look.rate, share, row, direct=row.direct)
         return Cause(stage, name, share, why, capacity, how=how)
     if stage == "timer":
-        return Cause(stage, name, share, f"{name} sleeps {part} of the time by itself ({row.call})")
+        why = f"{name} sleeps {part} of the time by itself ({row.call})"
+        tries = sampled.tries(thread, [_title(look, pid) for pid in thread.holders])
+        return Cause(stage, name, share, f"{why}{tries}", joint=("lock",) if tries else ())
     if stage == "lock":
         joint = tuple(
             kind for one in threads if one is not thread for kind in LOOSE[:1]

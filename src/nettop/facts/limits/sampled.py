@@ -26,6 +26,8 @@ RUNS, GIVES, CHILD, EVENTS, SOCKET, OTHER, CLOSED = (
 FIRM: Final = ("stopped", "memory", "disk-read", "disk-write", "held-lock", "pipe", RUNS, CHILD)
 LOOSE: Final = ("timer", "lock", EVENTS, SOCKET)
 
+_KINDS: Final = {"timer": "timer", "events": EVENTS, "child": CHILD, "signal": "pipe"}
+
 
 class Shares(NamedTuple):
     """Of one thread: shares of wall time by what it waits for, and a sample of each."""
@@ -123,8 +125,9 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
             return GIVES
         return "pipe" if row.object.startswith("pipe:") or row.feeds or row.drains else SOCKET
     if row.kind == "lock":
-        return "held-lock" if row.object.startswith("/") else "lock"
-    return {"timer": "timer", "events": EVENTS, "child": CHILD}.get(row.kind, OTHER)
+        known = row.object.startswith("/") and (row.call != "futex" or row.word)  # else it may idle
+        return "held-lock" if known else "lock"
+    return _KINDS.get(row.kind, OTHER)
 
 
 def _way(look: Look) -> str:
@@ -188,7 +191,8 @@ def how(row: Any) -> str:
 def place(row: Any) -> str:
     """`in read() of /data/big (ext4, past the page cache)`."""
     if row.kind == "memory":
-        return "for memory, which its cgroup does not give"
+        file = f", in {row.call}() of {row.object}" if row.object.startswith("/") else ""
+        return f"for memory, which its cgroup does not give{file}"
     if row.call is None:
         return "for a device (state D); the call may not be read"
     limited = f", which a cgroup throttles: {row.throttled}" if row.throttled else ""
@@ -211,17 +215,34 @@ def stream(row: Any) -> str:
     if row.object.startswith("/"):
         return place(row)
     if not row.object.startswith("socket:"):
-        return "for a pipe"
+        return "for an eventfd" if row.object.startswith("eventfd:") else "for a pipe"
     return f"for the Unix socket {row.path}" if row.path else "for a Unix socket"
 
 
 def lock(row: Any) -> str:
     """What a thread waits for that another one holds, or that another one has to do."""
+    if row.object.startswith(("/", "eventfd:")):
+        return f"a futex in {row.object}" if row.object[0] == "/" else "an eventfd"
     if row.object:
         return f"{row.object} of System V, until another process raises it"
     if row.call == "futex" and not row.word:  # it may be idle
         return "another thread"
     return "a lock that another thread or process holds"
+
+
+def held(row: Any, who: Sequence[str]) -> str:
+    """For which lock of a file, or in a file that is mapped; and who holds it, or maps that."""
+    of, does = ("a lock in", "map") if row.call == "futex" else ("the lock of", "hold")
+    verb = does if len(who) > 1 else f"{does}s"
+    more = f", which {' and '.join(who)} {verb}" + " as well" * (does == "map")
+    return f"of the time for {of} {row.object}{more if who else ''}"
+
+
+def tries(thread: Shares, who: Sequence[str]) -> str:
+    """The file that others have locked in most samples of a thread that sleeps; else empty."""
+    if not who or 2 * len(thread.files) < len(thread.kinds):
+        return ""
+    return f", or tries again for the lock of {thread.files[-1]}, held by {' and '.join(who)}"
 
 
 def allowed(row: Any) -> float | None:
