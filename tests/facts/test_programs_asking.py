@@ -27,13 +27,13 @@ def thread(call: str, kind: str, tid: int = 9, **known: Any) -> waits.Row:
 
 def facts(
     *rows: waits.Row, sockets: Any = (), waiters: tuple[int, ...] = (), failed: Any = (),
-    udp: Any = (), others: Any = (),
+    udp: Any = (), others: Any = (), young: Any = (), **queue: int,
 ) -> Program:  # fmt: skip
     """The program app[9], which listens at port 80 and holds the sockets 4 to 6."""
-    tcp = [socket(1, state="listen", inode=7, local_port=80), *sockets]
+    tcp = [socket(1, state="listen", inode=7, local_port=80, **queue), *sockets]
     asked = [udp_questions.Row(DNS, waiting=1, waiters=waiters)] if waiters else []
     frame = Frame(0.0, 0.0, {
-        "sockets_tcp": tuple(Entry(one, before=one, seconds=1.0) for one in tcp),
+        "sockets_tcp": (*(Entry(one, before=one, seconds=1.0) for one in tcp), *map(Entry, young)),
         "program_states": (Entry(program_states.Row(9, "app", "")),),
         "socket_owners": tuple(Entry(socket_owners.Row(inode, 9, "app")) for inode in (4, 5, 6, 7))
         + tuple(map(Entry, others)),
@@ -116,3 +116,20 @@ def test_the_client_whose_idle_connections_hold_the_threads_is_named() -> None:
     )
     one = facts(*rows, sockets=[one._replace(remote="10.0.0.7") for one in sockets])
     assert one.does.endswith("for data of 3 idle connections of 10.0.0.7")
+
+
+@pytest.mark.parametrize(("others", "queue", "state"), [
+    ((), {"recv_q": 17, "send_q": 16}, "asks"),
+    ((), {"recv_q": 3, "send_q": 16}, "events"),  # it may have asked just now
+    ((12,), {"recv_q": 17, "send_q": 16}, "events"),  # whose connection it is is not known
+])  # fmt: skip
+def test_whose_accept_queue_is_full_waits_for_what_it_asks_on_a_new_connection(
+    others: tuple[int, ...], queue: dict[str, int], state: str
+) -> None:
+    ask = socket(3, inode=99, remote="10.0.0.9", remote_port=7000, bytes_sent=23,
+                 last_sent=120, last_received=120)  # fmt: skip
+    made = [failed_calls.Row("connection", failed_calls.OPENED, pid, "here", "10.0.0.9", "7000",
+                             "app", 3) for pid in (9, *others)]  # fmt: skip
+    found = facts(POLLS, young=[ask], failed=made, **queue)
+    assert found.state == state
+    assert ("for an answer of 10.0.0.9:7000" in found.does) is (state == "asks")

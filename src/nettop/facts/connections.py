@@ -39,7 +39,8 @@ class Connection(NamedTuple):
 def connections(frame: Frame, pids: Collection[int]) -> Mapping[int, Connection]:
     """Those of these processes in this namespace, by inode.
 
-    One that is younger than the list of descriptors is held by who listens at its port.
+    One that is younger than the list of descriptors is held by who listens at its port, or by the
+    only one that was seen to connect to its other end.
     """
     known = {row.inode: row.pid for row in frame.rows("socket_owners")}
     holders = {inode: pid for inode, pid in known.items() if pid is not None and pid in pids}
@@ -48,18 +49,31 @@ def connections(frame: Frame, pids: Collection[int]) -> Mapping[int, Connection]
     entries = frame.tables.get("sockets_tcp", ())
     doors = {one.now.local_port: one.now.inode for one in entries if one.now.state == "listen"}
     open_ = [one for one in entries if one.now.state in _OPEN]
+    called = openers(frame)
     for row in (one.now for one in open_):
-        if (
-            row.inode
-            and row.inode not in known
-            and (by := holders.get(doors.get(row.local_port, 0)))
-        ):
+        by = holders.get(doors.get(row.local_port, 0)) or called.get((row.remote, row.remote_port))
+        if row.inode and row.inode not in known and by in pids:
             holders[row.inode] = by
     own = [one for one in open_ if one.now.inode in holders]
     others = _others(frame, own)
+    full = {holders.get(one.now.inode) for one in entries
+            if one.now.state == "listen" and one.now.recv_q > one.now.send_q}  # fmt: skip
     return {
-        one.now.inode: _connection(one, holders[one.now.inode], doors, others) for one in own
+        one.now.inode: _connection(one, pid, doors, others, 0 if pid in full else LATE)
+        for one in own for pid in (holders[one.now.inode],)
     }  # fmt: skip
+
+
+def openers(frame: Frame) -> Mapping[tuple[str, int], int]:
+    """The process that opened connections while the kernel counted, by their other end.
+
+    An end to which several processes connected is left out.
+    """
+    found: dict[tuple[str, int], set[int]] = {}
+    for row in frame.rows("failed_calls"):
+        if row.call == "connection" and row.where == "here" and row.port.isdecimal():
+            found.setdefault((row.address, int(row.port)), set()).add(row.pid)
+    return {end: pid for end, (pid, *more) in found.items() if not more}
 
 
 def _others(frame: Frame, own: Collection[Entry[TcpRow]]) -> Mapping[tuple[object, ...], int]:
@@ -98,22 +112,23 @@ def _door(row: TcpRow, doors: Sequence[TcpRow]) -> int:
 
 def _connection(
     entry: Entry[TcpRow], pid: int, doors: Collection[int],
-    others: Mapping[tuple[object, ...], int],
+    others: Mapping[tuple[object, ...], int], late: int,
 ) -> Connection:  # fmt: skip
+    """`late`: milliseconds after which a new one is still: none where clients already wait."""
     row = entry.now
     sent, received = row.last_sent, row.last_received
     opened = row.local_port not in doors
     rests = entry.rate("bytes_acked") == 0 == entry.rate("bytes_received")
-    rests = rests or (not entry.rated and min(sent or 0, received or 0) >= LATE)  # a new one
+    rests = rests or (not entry.rated and min(sent or 0, received or 0) >= late)  # a new one
     asked = None if sent is None or received is None else sent < received
     if not row.bytes_received and (row.bytes_sent or (row.bytes_acked or 0) > SYN):
         asked = True  # both times are that of the handshake where the first question follows it
-    late = bool(row.bytes_received) and (received or 0) >= LATE
+    heard = bool(row.bytes_received) and (received or 0) >= LATE
     return Connection(
         row.inode, pid, end(row.remote, row.remote_port),
         others.get((row.remote, row.remote_port, row.local, row.local_port)),
         opened, asked, rests and not row.recv_q, bool(row.recv_q),
-        not opened and rests and late and (not row.bytes_acked or (received or 0) < (sent or 0)),
+        not opened and rests and heard and (not row.bytes_acked or (received or 0) < (sent or 0)),
         bool(row.probes) or row.snd_wnd == 0,
         bool(row.send_q or row.notsent),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from ..collect.udp_questions import PORT
 from ..frame.rates import Frame
 from ..terms.units import many
 from . import Facts, contended
-from .connections import Connection, connections
+from .connections import Connection, connections, openers
 from .flow_words import end
 from .held import IDLE_CLIENTS, STATES, UNTIL, reached
 
@@ -101,7 +101,7 @@ def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Quest
         for row in frame.rows("udp_questions") for pid in row.waiters
     }  # fmt: skip
     opening = {
-        row.inode: (row.remote, str(row.remote_port))
+        row.inode: (row.remote, row.remote_port)
         for row in frame.rows("sockets_tcp") if row.state == "syn-sent" and row.inode
     }  # fmt: skip
     attempts = {
@@ -118,10 +118,7 @@ def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Quest
         )
         for row in frame.rows("sockets_udp") if row.remote_port and row.inode
     }  # fmt: skip
-    ends = {
-        (row.address, row.port): row.pid for row in frame.rows("failed_calls")
-        if row.call == "connection" and row.where == "here"
-    }  # fmt: skip
+    ends = openers(frame)
     holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.inode in opening}
     asked = {
         pid: attempts[inode] for inode, place in opening.items()
