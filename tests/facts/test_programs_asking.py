@@ -27,7 +27,7 @@ def thread(call: str, kind: str, tid: int = 9, **known: Any) -> waits.Row:
 
 def facts(
     *rows: waits.Row, sockets: Any = (), waiters: tuple[int, ...] = (), failed: Any = (),
-    udp: Any = (), others: Any = (), young: Any = (), **queue: int,
+    udp: Any = (), others: Any = (), young: Any = (), **queue: Any,
 ) -> Program:  # fmt: skip
     """The program app[9], which listens at port 80 and holds the sockets 4 to 6."""
     tcp = [socket(1, state="listen", inode=7, local_port=80, **queue), *sockets]
@@ -124,7 +124,7 @@ def test_the_client_whose_idle_connections_hold_the_threads_is_named() -> None:
     ((12,), {"recv_q": 17, "send_q": 16}, "events"),  # whose connection it is is not known
 ])  # fmt: skip
 def test_whose_accept_queue_is_full_waits_for_what_it_asks_on_a_new_connection(
-    others: tuple[int, ...], queue: dict[str, int], state: str
+    others: tuple[int, ...], queue: dict[str, Any], state: str
 ) -> None:
     ask = socket(3, inode=99, remote="10.0.0.9", remote_port=7000, bytes_sent=23,
                  last_sent=120, last_received=120)  # fmt: skip
