@@ -49,6 +49,14 @@ def test_a_proposal_to_test_comes_after_what_limits() -> None:
     assert rules == ["who-limits-the-flow", "test-remembers-the-last"]
 
 
+def test_a_program_that_sleeps_by_itself_comes_after_a_limit_that_this_host_sets() -> None:
+    ends = {"process": "app", "wants": True, "tx_per_s": 4e6, "direction": "send"}
+    flows = [{"id": "a", "limit": "timer", "rx_per_s": 0.0, **ends},
+             {"id": "b", "limit": "pacing", "limit_why": "a rate", **ends}]  # fmt: skip
+    rules = [one.rule for one in findings(flows=flows)]
+    assert rules.index("who-limits-the-flow") < rules.index("program-pauses")
+
+
 def test_a_reader_that_waits_for_a_cpu_is_the_cause_of_its_full_buffer() -> None:
     reader = {"pid": 7, "name": "reader", "networked": True, "udp_drops": 400.0}
     thread = {"pid": 7, "waited": 40.0, "ran": 30.0, "cpu": 2}

@@ -329,9 +329,10 @@ def _doubles(predicted: Prediction | None) -> bool:
 def _rank(one: Found) -> Rank:
     """By severity, then by the predicted gain, then a measured loss before a setting alone.
 
-    Of one severity, a counter that no rule has of its own comes after what a rule explains, and a
-    proposal that only a test can judge after what is known to limit. Gains
-    are compared in steps of a quarter, so that small differences do not change the order.
+    Of one severity, a counter that no rule has of its own comes after what a rule explains, so does
+    a flow whose program sleeps by itself after one that something holds back, and a proposal that
+    only a test can judge after what is known to limit. Gains are compared in steps of a quarter, so
+    that small differences do not change the order.
     Advice that doubles the rate up to a known stage is listed among the warnings: it acts on what
     limits now.
     """
@@ -342,6 +343,7 @@ def _rank(one: Found) -> Rank:
     if finding.severity == "advice" and _doubles(finding.predicted):
         severity = SEVERITIES.index("warning")
     tried = bool(finding.wanted) and all(wanted.experiment for wanted in finding.wanted)
+    rests = one.rule.over == REST or (isinstance(one.fact, Flow) and one.fact.limit == "timer")
     return (
-        severity, one.rule.over == REST, -gain, tried, not finding.seen, -finding.gain, finding.id,
+        severity, rests, -gain, tried, not finding.seen, -finding.gain, finding.id,
     )  # fmt: skip
