@@ -74,8 +74,8 @@ STATES: Final[Mapping[str, State]] = {
     ),
     "starved": State(
         "waits for a CPU {share:.0%} of the time{crowd}",
-        "{give} it one: remove its pinning (`taskset -acp`) or the other work of its CPU, and see "
-        "its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
+        "{give} it one: remove its pinning, if `taskset -acp {pid}` shows one, or the other work "
+        "of its CPU, and see its class and priority (`chrt -p {pid}`, nice, cpu.weight)",
     ),
     "outrun": State(
         "waits in {call}() until a {pipe} has room: its reader {reader} is at work",
