@@ -39,7 +39,7 @@ def judge(look: Look) -> Limit:
     first = binding[0] if binding else _half(known, look.rate)
     own = first is _UNSEEN and look.sends and not look.rate and waits(look) and loses(look)
     if own:
-        first = Reading("refused", "here", "packet filter or queue", "inferred", own)
+        first = Reading("refused", "here", "source address, filter or queue", "inferred", own)
     others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]
     joint = [one.stage for one in others if one.stage != first.stage and _close(first, one)]
     reader = _awaited(first, known)

@@ -155,8 +155,8 @@ def _refused(look: Look) -> Iterator[Reading]:
         why = f"in {units.share(held)} of the samples data waits, none is in flight, and the peer's"
         why += " window is open: this host drops what is sent"
         why = loses(look) or why
-        yield Reading("refused", "here", "packet filter or queue", "measured", why, held, None,
-                      held)  # fmt: skip
+        what = "source address, filter or queue"
+        yield Reading("refused", "here", what, "measured", why, held, None, held)
 
 
 def _room(row: Any) -> bool:
