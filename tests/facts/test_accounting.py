@@ -117,6 +117,15 @@ def test_without_the_reasons_all_is_the_rest_and_why_is_said() -> None:
     assert sentence(ring) == "lost in 5 s: 9 packets by counters; by stage: ring 9"
 
 
+@pytest.mark.parametrize(("seconds", "rest"), [(LOOK, 7), (4.6, 0)])
+def test_what_reasons_and_counters_of_unlike_length_differ_by_is_no_rest(
+    seconds: float, rest: int
+) -> None:
+    one = look(told("IP_RPFILTER", 113, "tcp", seconds=seconds), reverse_path_drops=120)
+    assert (one.counted, one.explained) == (120, 113)
+    assert (sum(one.stages.values()), one.uncertain) == (rest, 7 - rest)
+
+
 def test_counters_of_the_protocols_say_what_they_count() -> None:
     assert sentence(look(listen_drops=12)) == (
         "lost in 5 s: 12 packets by counters; 0 explained by the kernel's reasons; "

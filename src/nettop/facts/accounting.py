@@ -46,7 +46,8 @@ OF: Final = {"udp_errors": ("udp_rcvbuf_errors", "udp_memory_errors", "udp_check
 # those that count more than losses: as far as a reason of a loss says so
 SOFT: Final = ("udp_errors", "frag_refused", "paws_drops", "reasm_fails")
 OWN: Final = ("tun",)  # drivers of virtual interfaces that have a ring of their own
-ERROR: Final = 0.05  # of what a counter counts: so much may have come between both readings
+# of what a counter counts: so much may have come between both readings, or what both last apart
+ERROR: Final = 0.05
 SURE: Final = 2.0  # times what a counter counts: more packets of no interface are of others
 FEW: Final = 2.0  # packets: the same
 SLACK: Final = 1.0  # seconds by which the kernel may begin to count before the look
@@ -68,12 +69,13 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
     told, reasons, alone, answered = _told(first[0], frame, grown)
     for counter in SOFT:
         grown[counter] = min(grown[counter], told[counter])
+    passed = _passed(first[0], frame)
+    apart = abs(1.0 - passed / (_read_at(frame) - _read_at(first[0]) or passed or 1.0))
     places = [
-        _place(counter, packets, told[counter] if read else 0)
+        _place(counter, packets, told[counter] if read else 0, max(ERROR, apart))
         for counter, packets in grown.most_common() if packets
     ]  # fmt: skip
     why = None if read else frame.missing.get("drop_reasons", "")
-    passed = _passed(first[0], frame)
     named, others = tuple(reasons.most_common()), tuple(alone.most_common())
     return Accounting(passed, tuple(places), named, others, why, refused + answered)
 
@@ -108,9 +110,9 @@ def accounted(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Facts:
     return replace(last[1], losses=account(first, last))
 
 
-def _place(counter: str, packets: int, told: int) -> Place:
-    """`told`: packets that have a reason, by the kernel."""
-    near = told and packets - told <= max(FEW, ERROR * packets)
+def _place(counter: str, packets: int, told: int, error: float) -> Place:
+    """`told`: packets that have a reason, by the kernel; `error`: of what is counted."""
+    near = told and packets - told <= max(FEW, error * packets)
     rest = 0 if near or told >= packets else packets - told
     return Place(counter, _stages().get(counter, PROTOCOLS), packets, min(packets, told), rest)
 
