@@ -122,7 +122,7 @@ def test_a_port_alone_names_the_flows_of_that_port(capsys: pytest.CaptureFixture
         flows = {one["target"] for one in every}
         assert found == {one for one in flows if any(e.endswith(port) for e in one.split(">"))}
     code, _, err = why(capsys, "vm-send-buffer.host", ":9")
-    assert (code, "no flow from or to :9 wants" in err) == (2, True)
+    assert (code, "no limit was seen of a flow from or to :9;" in err) == (2, True)
 
 
 @pytest.mark.parametrize("target", ["::1:5", "[::1]:5", "0:0:0:0:0:0:0:1:5", "[0::1]:5"])
@@ -130,7 +130,7 @@ def test_an_address_of_ipv6_has_several_forms(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, err = why(capsys, "vm-send-buffer.host", target)
-    assert "no flow from or to [::1]:5 wants" in err
+    assert "no limit was seen of a flow from or to [::1]:5;" in err
 
 
 def test_a_process_whose_flows_only_root_sees() -> None:

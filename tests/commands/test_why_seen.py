@@ -110,7 +110,7 @@ def test_of_a_port_without_data_the_findings_that_name_it_are_told(
 ) -> None:
     assert main(["why", "10.151.42.40:53", "--replay", CUT_OFF]) == 0
     said = capsys.readouterr().out
-    assert "no flow from or to 10.151.42.40:53 wants to move data" in said.splitlines()[0]
+    assert "no limit was seen of a flow from or to 10.151.42.40:53" in said.splitlines()[0]
     assert "✗ destination-out-of-reach@10.151.42.40:53  route 10.151.42.40/32 is a black" in said
     assert main(["why", ":53", "--replay", CUT_OFF, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -121,7 +121,7 @@ def test_of_a_port_without_data_the_findings_that_name_it_are_told(
 def test_a_port_that_no_finding_names_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", ":5353", "--replay", CUT_OFF]) == 2
     said = capsys.readouterr().err
-    assert "no flow from or to :5353 wants to move data" in said
+    assert "no limit was seen of a flow from or to :5353" in said
     assert "No finding names it; of this host: destination-out-of-reach@10.151.42.40:53" in said
 
 

@@ -288,15 +288,14 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     names += dict.fromkeys(one.target for one in facts.limits if one.over == "nic" and one.device)
     if target in names:
         return [one for one in facts.limits if target in (one.nic, _interface(one))]
-    found = _flows(facts, target)
-    if not found and target.isdecimal():
+    if not (found := _flows(facts, target)) and target.isdecimal():
         raise Refused(_no_flow(facts, target), 2)
     address = _address(target)
     if not found and address is not None:
-        raise Refused(f"no flow from or to {address} wants to move data", 2)
-    if not found:
-        raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
-    return found
+        raise Refused(f"no limit was seen of a flow from or to {address}", 2)
+    if found:
+        return found
+    raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
 
 
 def _interface(limit: Limit) -> str:

@@ -60,6 +60,8 @@ def _fed(known: Sequence[Reading]) -> list[Reading]:
     """The readings; what the application waits for limits in the time in which that would.
 
     A thread that waits for a device does not wait for the network, whatever is left in its socket.
+    One that sleeps while the application does not limit waits for its socket, with a timeout. Of
+    the other end, what is known stands for what is not.
     """
     held = max((one.held for one in known if one.stage == "application"), default=0.0)
     feeds, sure = having("feeds"), having("sure")
@@ -70,9 +72,12 @@ def _fed(known: Sequence[Reading]) -> list[Reading]:
         for one in known
     ]
     stands = any(one.stage in feeds and one.held >= BINDS for one in every)  # for the application
+    others = (one for one in every if one.stage == "peer")
+    peer = max(others, key=lambda one: (one.held, one.kind == "reported"), default=None)
     return [
         replace(one, capacity=None) if stands and one.stage == "application" else one
         for one in every
+        if (held >= LITTLE or one.stage != "timer") and (one.stage != "peer" or one is peer)
     ]
 
 
