@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from ....frame.rates import Entry
 from ....terms import units
+from ....terms.text import few
 from .. import Reading
 from ..looks import Look
 from ..stack import MOVES, arriving, entering, leaving, redirected, stack
@@ -44,6 +45,7 @@ PROMPT: Final = frozenset({
     "pfifo_fast", "pfifo", "bfifo", "fq_codel", "codel", "fq_pie", "pie", "sfq", "red", "prio",
     "drr", "mq", "mqprio",
 })  # fmt: skip
+MUCH: Final = 0.2  # of a configured rate, or of what others send: from here on they are told
 LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
@@ -231,7 +233,20 @@ def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
     held = max(waits, look.often("wmem_alloc", 4096)) if used >= NEAR else 0.0
     others = max(0.0, used * one.rate - HEADERS * look.rate) if look.over == "flow" else 0.0
     most = max(look.rate, one.rate - others)
+    if others >= MUCH * one.rate:
+        why += f"; others send {units.scaled(others, 'b/s')} by it{_beside(look, others)}"
     return Reading("qdisc", "here", name, "computed", why, min(1.0, used), (0.9 * most, most), held)
+
+
+def _beside(look: Look, rest: float) -> str:
+    """Whose connections send much of the rest; datagrams are not counted by program."""
+    nic, own = (look.flow.nic, look.flow.id) if look.flow is not None else (None, None)
+    names = {
+        f"{one.process}[{one.pid}]" for one in look.facts.here().flows
+        if one.pid is not None and one.nic == nic and one.id != own
+        and 8 * (one.tx_per_s or 0.0) >= MUCH * rest
+    }  # fmt: skip
+    return f", such as {few(sorted(names), 2)}" if names else ""
 
 
 def _mean(rate: float, most: float) -> str:
