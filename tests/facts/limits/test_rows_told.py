@@ -1,6 +1,7 @@
 """Rows of the ladder that are left out: what sleeps beside the limit, and what is known better."""
 
-from limit_frames import AWAY, RECEIVES, SENDS, Tables, flow, limits, moment
+from flow_tables import Tables
+from limit_frames import AWAY, RECEIVES, SENDS, flow, limits, moment
 
 from nettop.collect import waits
 from nettop.facts.limits import Limit

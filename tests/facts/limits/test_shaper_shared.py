@@ -1,8 +1,8 @@
 """A shaper that a flow shares with others says how much of it they take."""
 
 import pytest
-from flow_tables import socket
-from limit_frames import GAUGES, SENDS, Tables, flow, limits, moment
+from flow_tables import Tables, socket
+from limit_frames import GAUGES, SENDS, flow, limits, moment
 
 from nettop.collect import qdiscs, socket_owners
 
