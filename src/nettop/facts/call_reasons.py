@@ -78,10 +78,7 @@ def exact(
 
 
 def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
-    """Whether the kernel has a route to the address; and, if a neighbour may fail, who connects.
-
-    Rules of routing may lead what goes to another port elsewhere.
-    """
+    """Whether the kernel has a route there; if a neighbour or a rule may fail: who connects."""
     apart = any(row.protocol or row.ports for row in frame.rows("routing_rules"))
     opened = (row for row in frame.rows("failed_calls") if row.address == address
               and not (apart and row.port != port))  # fmt: skip

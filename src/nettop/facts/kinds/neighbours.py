@@ -17,7 +17,7 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
-from ..way.lookup import USUAL, selects
+from ..way.lookup import TABLES, selects
 
 _LIMITS: Final = {
     "arp": "net.ipv4.neigh.default.gc_thresh3", "ndisc": "net.ipv6.neigh.default.gc_thresh3",
@@ -119,12 +119,12 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
         if way.gateway == address and len(hops) > 1:
             others = (f"nexthop via {one.gateway}" for one in hops if one != way and one.gateway)
             keep = " ".join(others) or "nexthop via OTHER"
-            table = f" table {way.table}" if way.table not in USUAL else ""
+            table = f" table {way.table}" if way.table not in TABLES else ""
             change = "What goes by this hop is lost, and the rest arrives: start that gateway, or "
             change += f"take the hop out (`ip {six}route replace {way.to} {keep}{table}`)"
             return f"{name}, 1 of {len(hops)} next hops of route {way.to}{table},", change
     for route in frame.rows("fib"):
-        if route.gateway == address and route.table not in USUAL:
+        if route.gateway == address and route.table not in TABLES:
             asks = next((one for one in frame.rows("routing_rules") if one.table == route.table),
                         None)  # fmt: skip
             by = f" ({selects(asks)})" if asks else ""

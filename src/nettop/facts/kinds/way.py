@@ -81,7 +81,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
     answered = None if step.picks and trouble.packets else trouble.answered
-    near = step.picks in (RENAMED, "element") and _near(trouble, frame)
+    near = _near(trouble, step, frame)
     meant = _meant(trouble, step)
     if near and step.picks == RENAMED:  # a rule shows that all of these are to be let pass
         meant, answered = False, 0
@@ -97,7 +97,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         meant=meant,
-        near=near and _alone(trouble, frame),
+        near=near,
         events=trouble.events,
         packets=trouble.packets,
         per_s=trouble.per_s,
@@ -126,16 +126,14 @@ def _meant(trouble: Trouble, step: Step) -> bool:
     return bool(trouble.packets and written)
 
 
-def _near(trouble: Trouble, frame: Frame) -> bool:
-    """Whether who asks is in a network of this host: no stranger or scanner of the Internet."""
-    networks = (f"{one.address}/{one.prefix}" for one in frame.rows("addresses"))
-    return bool(trouble.flow.origin) and any(inside(trouble.flow.origin, one) for one in networks)
-
-
-def _alone(trouble: Trouble, frame: Frame) -> bool:
-    """Whether it asks for this port alone."""
+def _near(trouble: Trouble, step: Step, frame: Frame) -> bool:
+    """Whether a host of this network asks, which a set lists for this port alone, or RENAMED."""
+    client, networks = trouble.flow.origin, frame.rows("addresses")
+    if not client or not any(inside(client, f"{one.address}/{one.prefix}") for one in networks):
+        return False
     rows = [row for row in frame.rows("drop_reasons") if row.where == "here"]
-    return {row.to_port for row in rows if row.source == trouble.flow.origin} == {trouble.flow.port}
+    alone = {row.to_port for row in rows if row.source == client} == {trouble.flow.port}
+    return step.picks == RENAMED or (step.picks == "element" and alone)
 
 
 def _decider(trouble: Trouble, way: Way) -> Step | None:

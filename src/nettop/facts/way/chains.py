@@ -94,23 +94,19 @@ def accepting(
 
     `ends`: protocol, side and port, as `tcp dport 80`; `to`: the destination address.
     """
-    at = [str(first.handle)] if isinstance(first, RuleRow) else []
-    if chain.old:
-        words = [f"{_command(chain)} -t {chain.table} {'-I' if first else '-A'} {chain.chain}", *at]
-        words += [f"-d {to}"] if to else []
-        words += ["-p {} --{} {}".format(*ends.split())] if ends else []
-        words += [f"-m conntrack --ctstate {state.upper()}"] if state else []
-        words += [f"-i {arrives}"] if arrives else []
-        words += [f"-o {leaves}"] if leaves else []
-        return " ".join([*words, "-j ACCEPT"])
-    words = [f"nft {'insert' if first else 'add'} rule {placed(chain)}"]
-    words += [f"handle {one}" for one in at]
-    words += [f'iifname "{arrives}"'] if arrives else []
-    words += [f'oifname "{leaves}"'] if leaves else []
-    words += [f"{'ip6' if ':' in to else 'ip'} daddr {to}"] if to else []
-    words += [ends] if ends else []
-    words += [f"ct state {state}"] if state else []
-    return " ".join([*words, "accept"])
+    old, at = chain.old, f" {first.handle}" if isinstance(first, RuleRow) else ""
+    words = [f"nft {'insert' if first else 'add'} rule {placed(chain)}{at and f' handle{at}'}"]
+    if old:
+        flag = "-I" if first else "-A"
+        words = [f"{_command(chain)} -t {chain.table} {flag} {chain.chain}{at}"]
+    for value, before, now in (
+        (arrives, "-i {}", 'iifname "{}"'), (leaves, "-o {}", 'oifname "{}"'),
+        (to, "-d {}", f"{'ip6' if ':' in to else 'ip'} daddr {{}}"),
+        (ends, "-p {} --{} {}", "{} {} {}"),
+        (state.upper() if old else state, "-m conntrack --ctstate {}", "ct state {}"),
+    ):  # fmt: skip
+        words += [(before if old else now).format(*value.split())] if value else []
+    return " ".join([*words, "-j ACCEPT" if old else "accept"])
 
 
 def _quota(rule: RuleRow) -> int | None:
@@ -243,12 +239,6 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
         passes = verdict in ("", "drop", "nat", "masq", "queue") and not mapped
         sure = sure and (matches is True or passes)
     return End("", sure=sure)
-
-
-def verdict(rule: RuleRow, packet: Packet) -> End | None:
-    """How a rule alone ends a packet for sure; None: it does not, or a set decides."""
-    ends = packet.matches(rule.does).said and _verdict(rule)[0]
-    return End(ends, rule) if ends else None
 
 
 def _verdict(rule: RuleRow) -> tuple[str, str]:

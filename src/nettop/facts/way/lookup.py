@@ -26,7 +26,7 @@ from .flow import Host, address, inside, network
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
 LOCAL, MAIN = 255, 254
-USUAL: Final = (LOCAL, MAIN, 253)  # tables local, main and default
+TABLES: Final = (LOCAL, MAIN, 253)  # tables local, main and default
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ def lookup(host: Host, question: Question) -> Found:
     """The route to a destination by rules and tables."""
     doubt, passed_over = "", None
     for rule, table in _tables(host, question):
-        if rule is not None and (rule.more or (_ported(rule) and not question.port)):
+        portless = not question.port and rule is not None and (rule.protocol or rule.ports)
+        if rule is not None and (rule.more or portless):
             doubt = f"rule {rule.priority} has conditions that only the kernel evaluates"
             continue
         if rule is not None and rule.action in REFUSALS:
@@ -65,7 +66,7 @@ def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, in
     family = address(question.to).version
     rules = [rule for rule in host.rules if rule.family == family]
     if not rules:
-        for table in USUAL:
+        for table in TABLES:
             yield None, table
     for rule in sorted(rules, key=lambda one: (one.priority, one.number)):
         if rule.action in ("lookup", *REFUSALS) and matches(rule, question):
@@ -87,11 +88,6 @@ def matches(rule: RuleRow, question: Question) -> bool:
     if question.port and rule.ports and not rule.ports[0] <= question.port <= rule.ports[1]:
         return False
     return inside(question.to, rule.to) and question.mark & rule.mask == rule.mark & rule.mask
-
-
-def _ported(rule: RuleRow) -> bool:
-    """Whether it looks at protocol or port, which a question without a port does not tell."""
-    return bool(rule.protocol or rule.ports)
 
 
 def selects(rule: RuleRow) -> str:

@@ -22,11 +22,9 @@ from ..chains import (
     named,
     numbered,
     passed,
-    place,
     placed,
     shown,
     untracking,
-    verdict,
 )
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -42,6 +40,7 @@ BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 # what NFT_META_IIFNAME and NFT_META_OIFNAME load, and the hexadecimal digits of a whole name
 _NAMES: Final[Mapping[tuple[str | int, ...], str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
 _WHOLE: Final = 32
+LEAST: Final = 2  # tests of a rule: with one alone it is for all at that interface
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
     OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
@@ -127,11 +126,9 @@ def _then(
 
     Each rule that would drop them then is deleted too, up to a policy. One that drops all stays.
     """
-    if ended.rule is not None and _drops_all(ended.rule):
-        return ""
     gone: list[RuleRow] = []
     told = ""
-    while ended.rule is not None and len(gone) < MOST:
+    while ended.rule is not None and not _drops_all(ended.rule) and len(gone) < MOST:
         gone.append(ended.rule)
         ends = passed(leg.host, hook, families, packet, gone)
         found = next(((one, end) for one, end, _ in ends if end.drops(one)), None)
@@ -161,31 +158,23 @@ def _renamed(leg: Leg, chain: HookRow, packet: Packet) -> tuple[str, str, bool]:
     In words, what cures it, and whether no rule names the interface which they pass instead.
     """
     links, rules = leg.host.links, leg.host.frame.rows("nft_rules")
-    known = {name for rule in rules for _, name in _interfaces(rule)}
-    for rule in rules:
-        if place(rule) != place(chain) or not links:
-            continue
-        absent = [(side, name) for side, name in _interfaces(rule) if name not in links]
-        there = {"arrives": packet.arrives, "leaves": packet.leaves, **dict(absent)}
-        other = replace(packet, arrives=there["arrives"], leaves=there["leaves"])
-        tests = sum(words[0] in ("cmp", "range", "lookup") for words in rule.does)
-        if len(absent) != 1 or tests < 2 or End("accept", rule) != verdict(rule, other):
-            continue
-        ((side, name),) = absent
-        real, way = getattr(packet, side) or "", "come" if side == "arrives" else "leave"
-        told = f"; {numbered(rule)} accepts them on {name}, which this host does not have"
-        return (f"{told} (they {way} by {real})", f"correct {name} in that rule, or ",
-                real not in known)  # fmt: skip
+    pairs = (pair for rule in rules for pair in pairwise(rule.does) if pair[0][:2] in _NAMES)
+    whole = ((_NAMES[loads[:2]], str(test[-1])) for loads, test in pairs
+             if test[0] == "cmp" and len(str(test[-1])) == _WHOLE)  # fmt: skip
+    known = {(side, bytes.fromhex(raw).rstrip(b"\0").decode(errors="replace"))
+             for side, raw in whole}  # fmt: skip
+    for side, name in sorted(known) if links else ():
+        real, way = getattr(packet, side), "come" if side == "arrives" else "leave"
+        other = replace(packet, **{side: name})  # type: ignore[arg-type]
+        ends = passed(leg.host, chain.hook, (chain.family,), other)
+        rule = next((end.rule for one, end, _ in ends if one is chain and end.verdict == "accept"),
+                    None)  # fmt: skip
+        tests = sum(words[0] in ("cmp", "range", "lookup") for words in rule.does) if rule else 0
+        if rule is not None and real and name not in links and tests >= LEAST:
+            told = f"; {numbered(rule)} accepts them on {name}, which this host does not have"
+            return (f"{told} (they {way} by {real})", f"correct {name} in that rule, or ",
+                    all(real != one for _, one in known))  # fmt: skip
     return "", "", False
-
-
-def _interfaces(rule: RuleRow) -> Iterator[tuple[str, str]]:
-    """The sides of a packet and the interfaces with whose whole names a rule compares them."""
-    for loaded, compared in pairwise(rule.does):
-        side = _NAMES.get(loaded[:2])
-        raw = str(compared[-1]) if compared[0] == "cmp" and compared[2] == 0 else ""
-        if side and len(raw) == _WHOLE:
-            yield side, bytes.fromhex(raw).rstrip(b"\0").decode(errors="replace")
 
 
 def _accepts(leg: Leg, chain: HookRow, left: str, by: RuleRow | None = None) -> str:

@@ -10,8 +10,7 @@ from ....collect import drop_reasons
 from ....collect.links import Row as LinkRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside, network
 from ..legs import BRIDGED, Leg
-from ..lookup import MAIN, selects, without
-from ..lookup import USUAL as TABLES
+from ..lookup import MAIN, TABLES, selects, without
 from .device import unplugged
 
 PLACE: Final = 40

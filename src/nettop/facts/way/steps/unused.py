@@ -110,12 +110,7 @@ def _rule(leg: Leg) -> RuleRow | None:
     rules = (one for one in leg.host.rules if one.table == leg.hop.table
              and one.family == address(leg.question.to).version)  # fmt: skip
     known = (one for one in rules if one.more or matches(one, leg.question))
-    return next((one for one in known if one.more or _selective(one)), None)
-
-
-def _selective(rule: RuleRow) -> bool:
-    return bool(rule.users or rule.source or rule.mark or rule.arrives or rule.leaves or rule.to
-                or rule.protocol or rule.ports)  # fmt: skip
+    return next((one for one in known if not selects(one).endswith(" from all")), None)
 
 
 def _same(leg: Leg) -> list[FibRow]:
