@@ -65,7 +65,7 @@ _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the
 _DRAWN = ("TEXTUAL", "NO_COLOR", "FORCE_COLOR")  # what Textual and Rich read
 _PIP = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # the package index
 _BEFORE = pytest.StashKey[float]()
-_HOME = tempfile.mkdtemp(prefix="nettop-")
+_HOME = tempfile.mkdtemp(prefix="tests-")
 
 
 def _at_home() -> dict[str, str]:
