@@ -1,5 +1,6 @@
 """The words for drop reasons and failed calls: complete, short, and one entry for each."""
 
+import inspect
 import re
 import tomllib
 from collections import Counter
@@ -18,7 +19,7 @@ from nettop.advice.language.values import Read
 from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.config import rules_folder
-from nettop.facts import accounting, drop_causes
+from nettop.facts import accounting, call_ends, call_reasons, drop_causes, used_ports
 from nettop.facts.kinds.nic import Counters
 from nettop.host.bpf import drops, names
 
@@ -97,6 +98,15 @@ def test_each_case_of_a_drop_is_looked_for_and_has_words() -> None:
     rules = {rule.id for rule in load([rules_folder()])}
     assert {one.get("rule", "") for one in table} <= rules | {""}
     assert all(one.keys() <= {"name", "rule", *_WORDS} for one in table)
+
+
+def test_each_case_of_a_failed_call_is_looked_for_and_has_words() -> None:
+    table = tomllib.loads((rules_folder() / "call-cases.toml").read_text("utf-8"))["case"]
+    code = "".join(map(inspect.getsource, (call_ends, call_reasons, used_ports)))
+    assert [one["name"] for one in table if f'"{one["name"]}"' not in code] == []
+    assert all(one.keys() <= {"name", *_WORDS} for one in table)
+    names = {one["name"] for one in table}
+    assert {*re.findall(r'case\((?:one\.)?said, "([a-z-]+)"', code)} <= names
 
 
 def test_each_rule_that_explains_a_reason_better_exists() -> None:

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 from .. import config
@@ -93,6 +94,18 @@ class Words(NamedTuple):
     def normal(self) -> bool:
         """Whether it is no fault by itself on a sound host."""
         return self.kind in (NORMAL, RETURNED)
+
+
+def case(file: str, name: str, values: Mapping[str, object]) -> Mapping[str, Any]:
+    """The words of a case of which more is known, with these values in the place of their names."""
+    return {field: words.format_map(values) for field, words in _cases(file).get(name, {}).items()}
+
+
+@cache
+def _cases(file: str) -> Mapping[str, Mapping[str, str]]:
+    """By name the words of a case that differ from those of its reason or error."""
+    return {one["name"]: {name: one[name] for name in Words._fields if name in one}
+            for one, _ in entries(file, "case")}  # fmt: skip
 
 
 def entries(file: str, name: str) -> Iterator[tuple[Mapping[str, Any], Words]]:

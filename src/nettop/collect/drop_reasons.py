@@ -117,7 +117,7 @@ def words(reason: str, place: str = "", to: str = "") -> _counted.Words:
 
 def case(name: str, values: Mapping[str, object]) -> Mapping[str, Any]:
     """The words of a case that is seen, with these values in the place of their names."""
-    return {field: words.format_map(values) for field, words in _cases().get(name, {}).items()}
+    return _counted.case("drop-cases.toml", name, values)
 
 
 def decided(reason: str, place: str) -> tuple[str, ...]:
@@ -165,14 +165,6 @@ def counters() -> frozenset[str]:
 def rules() -> frozenset[str]:
     """The rules that explain reasons."""
     return frozenset(words.rule for words in _known().values() if words.rule)
-
-
-@cache
-def _cases() -> Mapping[str, Mapping[str, str]]:
-    """By name the words of a case that differ from those of its reasons."""
-    table = _counted.entries("drop-cases.toml", "case")
-    return {one["name"]: {name: one[name] for name in _counted.Words._fields if name in one}
-            for one, _ in table}  # fmt: skip
 
 
 @cache

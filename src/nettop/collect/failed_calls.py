@@ -89,6 +89,11 @@ def words(call: str, error: str, address: str = "", argument: str = "") -> _coun
     )
 
 
+def case(said: _counted.Words, name: str, **values: object) -> _counted.Words:
+    """The words of a case that is seen, with these values in the place of their names."""
+    return said._replace(**_counted.case("call-cases.toml", name, {**said._asdict(), **values}))
+
+
 @cache
 def _known() -> Mapping[tuple[str, str, str, str], _counted.Words]:
     table = _counted.entries("failed-calls.toml", "call")

@@ -2,6 +2,7 @@
 
 A port that is held, a reader that takes nothing, a rule of the packet filter that dropped packets
 to the same end, a filter of system calls, BPF programs of the control group, and the MTU.
+rules/call-cases.toml has the words of each.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections import Counter
 from typing import Final
 
 from ..collect._counted import Words
-from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE
+from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE, case
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame
 from ..terms.text import few
@@ -36,9 +37,7 @@ ROUTED: Final = ("ENETUNREACH", "EHOSTUNREACH")  # which a filter of calls may a
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
-_DEFAULT: Final = "net.core.wmem_default"  # bytes of the send buffer of a socket
 _QUEUE: Final = "net.unix.max_dgram_qlen"
-_BACKLOG: Final = "net.core.somaxconn"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
 
@@ -62,7 +61,7 @@ def exact(
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         size, _, protocol = argument.removeprefix(SIZE).partition(",")
         if protocol == SCTP:
-            return _whole(said, int(size)), ()
+            return case(said, "whole", size=int(size)), ()
         return _large(said, int(size), address, frame), ()
     if error == "EPERM" and (forbidden := _forbidden(said, call, address, port, frame)) is not None:
         return forbidden
@@ -74,7 +73,7 @@ def exact(
         return _refused(said, by, address if error in ROUTED else ""), ()
     found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
     alone = found == said and error in ROUTED and _others_reach(address, port, error, frame)
-    return _of_socket(said, address) if alone else found, ()
+    return case(said, "led", to=address) if alone else found, ()
 
 
 def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
@@ -86,37 +85,16 @@ def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
     return reached and _stands(address, frame)
 
 
-def _of_socket(said: Words, address: str) -> Words:
-    """A socket that is led otherwise than the others of this host."""
-    return said._replace(
-        means=f"A route leads to {address}, but perhaps not for this socket",
-        cause="The kernel, asked without options, has a route there. An option of the socket may "
-        "lead it elsewhere: SO_DONTROUTE (no gateway), its TOS (IP_TOS), mark (SO_MARK), device "
-        "or source address, by which routes and rules choose. Or a router answered by ICMP.",
-        advice="`strace -f -e trace=setsockopt,bind -p PID` shows the options; `ip rule` and `ip "
-        f"route show table all` what they choose (tos, fwmark, unreachable). `ip route get "
-        f"{address} tos 0x10` asks with a TOS.",
-        rests="net/ipv4/route.c, ip_route_output_key_hash_rcu(); socket(7), SO_DONTROUTE",
-    )
-
-
 def _forbidden(
     said: Words, call: str, address: str, port: str, frame: Frame
 ) -> tuple[Words, tuple[str, ...]] | None:  # fmt: skip
     """What drops on this host what is sent there: rules of the filter, or programs of the route."""
     rules = _rules(address, port, frame) if call in SENDS else []
     if rules:
-        rule = few((one.told for one in rules), MOST)
-        cause = f"The packet filter drops in this look what is sent there: {rule}."
-        return said._replace(means=f"A rule of the packet filter forbids to send ({rule})",
-                             cause=cause), tuple(one.name for one in rules[:MOST])  # fmt: skip
+        told = few((one.told for one in rules), MOST)
+        return case(said, "filtered", filters=told), tuple(one.name for one in rules[:MOST])
     if found := _programs(address, port, frame):
-        return said._replace(
-            means=f"BPF program {found} forbids to send (encap bpf)",
-            cause="The route has a program that sees each packet, and it drops what is sent there.",
-            advice="`ip -d route show table all | grep 'encap bpf'` shows the route; ask who has "
-            "set its program, or let the route lead without encap.",
-        ), ()
+        return case(said, "programmed", programs=found), ()
     return None
 
 
@@ -136,16 +114,7 @@ def _boxed(said: Words, call: str, address: str, port: str, frame: Frame) -> Wor
     low = next((row.value for row in frame.rows("sysctls") if row.name == RESERVED), "")
     reserved = call in BINDS and port.isdecimal() and int(port) < int(low or LOW)
     routed = any(row.error for row in frame.rows("ways") if row.to == address)
-    if reserved or routed:
-        return said
-    return said._replace(
-        means="A sandbox of the program (Landlock) may refuse it, or a rule of the host",
-        cause="The program may not gain rights (NoNewPrivs), as where a sandbox such as Landlock "
-        "decides which ports it may use; the kernel tells no sandbox to others. No route seen here "
-        f"refuses. Or: {said.cause}",
-        advice="`grep NoNewPrivs /proc/PID/status` shows 1. Look in the configuration of the "
-        f"program, and of its unit, for the ports that it allows. {said.advice}",
-    )
+    return said if reserved or routed else case(said, "boxed")
 
 
 def valued(text: str, frame: Frame) -> str:
@@ -178,28 +147,15 @@ def _unread(said: Words, argument: str, frame: Frame) -> tuple[Words, tuple[str,
     of = f" of {reader}" if reader else ""
     longest = next((row.value for row in frame.rows("sysctls") if row.name == _QUEUE), "")
     holds = f" ({_QUEUE}: {longest})" if longest.isdecimal() else ""
-    means = f"The queue of Unix socket {path or number}{of} is full{holds}"
-    if not reader:
-        return said._replace(means=means), ()
-    pid = reader.rpartition("[")[2].rstrip("]")
-    advice = (
-        f"Let {reader} read its socket: `sudo nettop why {pid}` shows what holds it, or restart "
-        f"it. A longer queue ({_QUEUE}) is only for bursts; a socket has the length that was set "
-        "when it was opened."
-    )
-    return said._replace(means=means, advice=advice), (pid,)
+    pid = _number(reader)
+    values = {"path": path or number, "of": of, "holds": holds, "reader": reader, "pid": pid}
+    name = "unread-by" if reader else "unread"
+    return case(said, name, queue=_QUEUE, **values), (pid,) if reader else ()
 
 
-def _whole(said: Words, size: int) -> Words:
-    """A message of SCTP, of which the send buffer must have room for the whole."""
-    return said._replace(
-        means=f"Messages of {size:,} bytes or more exceed the send buffer of the SCTP socket",
-        cause=f"SCTP takes a message only if its send buffer holds the whole: {_DEFAULT} bytes, "
-        "unless the program sets SO_SNDBUF.",
-        advice=f"Let the program send smaller messages (iperf3 -l) or set SO_SNDBUF, or raise "
-        f"`sysctl {_DEFAULT}` above the size of a message; new sockets take it.",
-        rests="net/sctp/socket.c, sctp_sendmsg_to_asoc(): msg_len > sk_sndbuf",
-    )
+def _number(who: str) -> str:
+    """The process number of NAME[PID]."""
+    return who.rpartition("[")[2].rstrip("]")
 
 
 def _overflows(said: Words, argument: str, frame: Frame) -> Words:
@@ -213,38 +169,21 @@ def _overflows(said: Words, argument: str, frame: Frame) -> Words:
     who = owners(frame).get(int(number), "") if number.isdecimal() else ""
     of = f" of {who}" if who else ""
     waits = "its backlog" if room is None else f"its backlog of {room}"
-    return said._replace(
-        means=f"The accept queue of Unix socket {path}{of} is full: more wait than {waits}",
-        cause="A program that does not wait gets EAGAIN while more connections wait there than the "
-        f"backlog of listen(2), which {_BACKLOG} bounds; one that waits takes longer.",
-        advice=f"Raise the backlog{of} (PHP-FPM: listen.backlog; gunicorn: backlog; nginx: "
-        f"backlog=) for bursts, at most to {_BACKLOG}, and restart it; if the queue stays full, "
-        "give it more workers. `ss -xlp` shows it: Recv-Q waits, Send-Q is the limit.",
-    )
+    return case(said, "overflows", path=path, of=of, waits=waits)
 
 
 def _large(said: Words, size: int, address: str, frame: Frame) -> Words:
     """Why a message is too large: one that UDP could send in fragments may have none."""
     if size > LARGEST:
-        return said._replace(
-            means=f"Messages of {size:,} bytes or more are longer than a datagram can be",
-            cause=f"A datagram of UDP holds at most {LARGEST:,} bytes.",
-            advice="Let the program send smaller messages, or use TCP.",
-        )
+        return case(said, "longest", size=size, longest=LARGEST)
     mtu, most = _of_route(address, frame)
     if not mtu:
         links = [row for row in frame.rows("links") if row.mtu and row.mtu < size + HEADERS]
         mtu = ", ".join(f"{row.interface} {row.mtu}" for row in links[:3])
     fit = most - (HEADERS6 if ":" in address.removeprefix("::ffff:") else HEADERS)
     these = f"above {fit:,} bytes" if 0 < fit < size + STEP else f"of {size:,} bytes or more"
-    means = f"Messages {these} exceed the MTU, and the program forbids fragments"
-    cause = (
-        "Without IP_MTU_DISCOVER, UDP sends such a message in fragments. The MTU is that of the "
-        'route, or of a path that answered "fragmentation needed".'
-    )
-    more = _narrow(address, frame)
-    return said._replace(means=f"{means} ({mtu})" if mtu else means, cause=cause,
-                         advice=f"{said.advice}{more}")  # fmt: skip
+    of, more = f" ({mtu})" if mtu else "", _narrow(address, frame)
+    return case(said, "large", these=these, of=of, more=more)
 
 
 def _narrow(address: str, frame: Frame) -> str:
@@ -306,15 +245,7 @@ def _stands(address: str, frame: Frame) -> bool:
 def _abroad(said: Words, argument: str, who: str) -> Words:
     """A name that a program of another network namespace has."""
     name = argument.removeprefix(PEER).partition(",")[2]
-    return said._replace(
-        means=f"Nothing listens at the Unix socket {name} in this network namespace: {who} has "
-        "the name in another",
-        cause="An abstract name (@) is only known in the network namespace of its socket.",
-        advice=f"Let both run in one network namespace, or let {who} listen at a path, which both "
-        "see where they share the file system. `nsenter -t "
-        f"{who.rpartition('[')[2].rstrip(']')} -n ss -xlp` shows the socket.",
-        rests="unix(7), abstract; net/unix/af_unix.c, unix_find_abstract()",
-    )
+    return case(said, "abroad", socket=name, who=who, pid=_number(who))
 
 
 def _without_device(said: Words, index: int, frame: Frame) -> Words:
@@ -323,17 +254,8 @@ def _without_device(said: Words, index: int, frame: Frame) -> Words:
     if not links:
         return said
     if (link := links.get(index)) is not None:
-        return said._replace(
-            means=f"{said.means}: its socket is bound to {link.interface} (SO_BINDTODEVICE)"
-        )
-    return said._replace(
-        means=f"The socket is bound to a device that is gone (ifindex {index})",
-        cause="SO_BINDTODEVICE keeps the number of the device. One that is made anew, also by the "
-        "same name, has another number, and the socket does not follow.",
-        advice="Restart the program, or let it open its sockets again when a device comes anew: "
-        "`ip monitor link` shows that, `ip -br link` the devices that are there.",
-        rests="net/core/sock.c, sock_bindtoindex(); socket(7), SO_BINDTODEVICE",
-    )
+        return case(said, "bound", nic=link.interface)
+    return case(said, "gone", index=index)
 
 
 def _refused(said: Words, by: str, to: str = "") -> Words:
@@ -350,30 +272,7 @@ def _refused(said: Words, by: str, to: str = "") -> Words:
         asks = f"`systemctl show -p {setting(first)} {unit}` shows it." if setting(first) else (
             f"`bpftool prog show name {first}` and `bpftool cgroup tree` show it; ask who loads it."
         )  # fmt: skip
-        return said._replace(
-            means=f"{shown} may refuse it",
-            cause=f"BPF programs that decide about this call of the control group: {shown}. "
-            f"Or: {said.cause}",
-            advice=f"{asks} `cat /proc/PID/cgroup` shows the group of the program.",
-        )
+        return case(said, "grouped", programs=shown, asks=asks)
     if to:
-        return said._replace(
-            means=f"A filter of system calls (seccomp) may answer in place of the kernel, which "
-            f"has a route to {to}",
-            cause="The program runs under a filter of system calls, which may answer with any "
-            f"error. Or, for a route that only this program does not have: {said.cause}",
-            advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= and "
-            "SystemCallErrorNumber= of systemd, the profile of the container, or the program "
-            f"itself sets it. `nettop why --to {to}` walks the way.",
-        )
-    return said._replace(
-        means=f"A filter of system calls (seccomp) may refuse it, or: {_low(said.means)}",
-        cause="The program runs under a filter of system calls (seccomp), which answers in place "
-        f"of the kernel. If no route and no rule is found, the filter decides. Or: {said.cause}",
-        advice="`grep Seccomp /proc/PID/status` shows 2: a filter. SystemCallFilter= of systemd, "
-        f"the profile of the container, or the program itself sets it. {said.advice}",
-    )
-
-
-def _low(text: str) -> str:
-    return text[:1].lower() + text[1:]
+        return case(said, "answered", to=to)
+    return case(said, "sealed", low=said.means[:1].lower() + said.means[1:])

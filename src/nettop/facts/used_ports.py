@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ..collect import failed_calls
 from ..collect._counted import Words
+from ..collect.failed_calls import case
 from ..collect.time_wait import RANGE, RESERVED, available
 from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners
@@ -147,14 +148,7 @@ def _own(said: Words, address: str, port: str, ports: str) -> Words:
     """Towards one address and port from the range that the program gave to its socket."""
     low, _, high = ports.partition("-")
     of = f"{low} to {high}" if high != "0" else f"from {low}"
-    return said._replace(
-        means=f"No port is left of the socket's own range {of} ({OWN_RANGE})",
-        cause=f"The program sets {OWN_RANGE}, which narrows {RANGE} for its socket, and all of "
-        f"these ports have connections to {address} port {port}, or had them before (TIME_WAIT).",
-        advice=f"Give the program a larger range, or let it keep fewer connections; {RANGE} does "
-        f"not decide. `ss -tan dst {address}` shows what holds the ports.",
-        rests="net/ipv4/inet_connection_sock.c, inet_sk_get_local_port_range()",
-    )
+    return case(said, "own-range", range=of, to=address, port=port)
 
 
 def no_source(address: str, frame: Frame) -> bool:
@@ -166,32 +160,16 @@ def no_source(address: str, frame: Frame) -> bool:
 
 def _for_all(said: Words, address: str, protocol: str, frame: Frame) -> Words:
     """Ports that are free for every destination: of an address, or of datagram sockets."""
-    at = "" if address in ANY else f" of {address}"
+    at, source = ("", "") if address in ANY else (f" of {address}", f" src {address}")
     seen = used(frame, address, protocol)
     have = f"{_told(seen)}" if seen else ""
     full = seen is not None and seen.full
     narrow = "" if full else f" Or the program has set a range of its own ({OWN_RANGE})."
     of = " of datagram sockets" if protocol == UDP else ""
-    means = f"{seen.told} local ports{of or at} are in use" if seen and full else ""
-    cause = f"The kernel is to choose a port that no other socket{at} has, whatever its "
-    cause += f"destination, and none is left. {have}{narrow}"
-    if protocol == UDP:
-        return said._replace(
-            means=means or f"No local port{at} is free for a datagram socket", cause=cause,
-            advice="Use one datagram socket for many requests, and close it after the last answer; "
-            f"`ss -uanp{_source(address)}` shows who holds them. Or widen `sysctl {RANGE}`.",
-            rests="net/ipv4/udp.c, udp_lib_get_port()",
-        )  # fmt: skip
-    return said._replace(
-        means=means or f"No local port{at} is free",
-        cause=cause,
-        advice="A program that binds its source address before it connects sets "
-        "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): connect() then chooses the port, and one port "
-        "serves every destination. Else keep connections open and use them again, bind more "
-        f"source addresses, or widen `sysctl {RANGE}`. `ss -tan{_source(address)}` shows what "
-        "holds the ports.",
-        rests="net/ipv4/inet_connection_sock.c, inet_csk_find_open_port()",
-    )
+    none = f"{seen.told} local ports{of or at} are in use" if seen and full else ""
+    none = none or f"No local port{at} is free{' for a datagram socket' * (protocol == UDP)}"
+    values = {"at": at, "seen": f"{have}{narrow}", "source": source, "none": none}
+    return case(said, "no-port-udp" if protocol == UDP else "no-port", **values)
 
 
 def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
@@ -203,55 +181,19 @@ def _for_one(said: Words, to: tuple[str, str], frame: Frame) -> Words | None:
     if one is None or whole is None:
         return None
     if not whole.of:
-        return said._replace(
-            means=f"{RESERVED} reserves each port of {RANGE}",
-            cause=f"connect() takes no port that {RESERVED} names, and none else is in {RANGE}.",
-            advice=f"`sysctl {RANGE} {RESERVED}` shows both: widen the first, or shorten the "
-            "second to the ports that services bind.",
-        )
+        return case(said, "all-reserved")
     if one.full:
-        return said._replace(
-            means=f"No local port is free for connections to {to[0]} port {to[1]}",
-            cause=f"Each connection from one address to this one needs a port of its own. "
-            f"{_told(one)}",
-        )
+        return case(said, "no-port-to", to=to[0], port=to[1], seen=_told(one))
     if whole.full:
-        return said._replace(
-            means="No local port is free: sockets with a bound port have them",
-            cause="connect() takes no port that a program has bound before, whatever the "
-            f"destination. {_told(whole)}",
-            advice="The program that binds its source address before it connects sets "
-            "IP_BIND_ADDRESS_NO_PORT first (Linux 4.2): such ports serve every destination. "
-            f"Or widen `sysctl {RANGE}`. `ss -tan` shows what holds the ports.",
-        )
+        return case(said, "ports-bound", seen=_told(whole))
     closed = [row.time_wait for row in frame.rows("snmp") if row.time_wait is not None]
     free = closed and whole.taken + sum(closed) < FULL * whole.of
-    return _bound(said, to) if free else None
-
-
-def _bound(said: Words, to: tuple[str, str]) -> Words:
-    """Ports are free: so the program has chosen one, which has a connection to that end.
-
-    net/ipv4/inet_hashtables.c, __inet_check_established(): one in TIME_WAIT may be used again only
-    with timestamps.
-    """
-    there = f"{to[0]} port {to[1]}"
-    return said._replace(
-        means=f"The local port that the program binds has a connection to {there} already",
-        cause="Ports are free for connect() to choose: so the program has bound a port itself, and "
-        "a connection with the same four numbers is open or in TIME_WAIT.",
-        advice="Let the program not bind a source port (or port 0), or keep its connection open. "
-        f"`ss -tan dst {to[0]}` shows the connections with their local ports and states.",
-        rests="net/ipv4/inet_hashtables.c, __inet_check_established()",
-    )
+    # one in TIME_WAIT may be used again only with timestamps: __inet_check_established()
+    return case(said, "port-taken", to=to[0], port=to[1]) if free else None
 
 
 def _told(seen: Used) -> str:
     return f"{seen.told} ports of {RANGE} are seen in use: {seen.holds}."
-
-
-def _source(address: str) -> str:
-    return "" if address in ANY else f" src {address}"
 
 
 class Holder(NamedTuple):
