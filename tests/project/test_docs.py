@@ -284,7 +284,7 @@ def test_the_overview_has_every_command_in_a_group_and_five_examples(
     assert all(typed in sections["examples"] for typed, _ in manual.EXAMPLES)
 
 
-@folded("typed", [typed for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES)])
+@folded("typed", [typed for typed, _ in (*manual.EXAMPLES, *man.texts()["examples"].items())])
 def test_an_example_of_the_help_is_understood(typed: str) -> None:
     words = shlex.split(typed.removeprefix("sudo "))
     assert words[0] == "nettop"

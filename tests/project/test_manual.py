@@ -42,7 +42,7 @@ def test_the_manual_page_has_every_command_option_and_key() -> None:
         assert command.name == "top" or f"nettop {command.name}" in page
         assert all(option.shown in page for option in command.options)
     assert all(shown_as(key) in page for key in KEYS)
-    assert all(typed in page for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES))
+    assert all(typed in page for typed, _ in (*manual.EXAMPLES, *man.texts()["examples"].items()))
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_a_manual_page_is_sound_roff(name: str, text: str, tmp_path: Path) -> No
 
 
 def test_the_concepts_are_those_of_the_code() -> None:
-    assert [name for name, _ in man.PROFILES] == list(PROFILES)
+    assert list(man.texts()["profiles"]) == list(PROFILES)
     page = man.concepts()
     for text in (
-        man.LIMIT,
-        man.FINDINGS,
-        man.CHANGES,
-        man.PROOF,
-        man.TIME,
+        man.texts()["limit"],
+        man.texts()["findings"],
+        man.texts()["changes"],
+        man.texts()["proof"],
+        man.texts()["time"],
     ):
         assert text.split()[-1] in page
-    assert all(word in man.FINDINGS for word in SEVERITIES)
+    assert all(word in man.texts()["findings"] for word in SEVERITIES)
 
 
 def examples(name: str) -> list[list[str]]:

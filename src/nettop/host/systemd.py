@@ -17,6 +17,7 @@ import struct
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from ..files import own
@@ -38,58 +39,11 @@ def quoted(word: str, dollar: str = "$$") -> str:
 
 _HOMES: Final = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")  # noqa: S108 - compared only
 _CAPABILITIES: Final = "CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE"
-_BOX: Final = """\
-# {folder}/nettop-box.service
-[Unit]
-Description=Black box of nettop
-Documentation=man:nettop-watch(1)
 
-[Service]
-Type=notify
-NotifyAccess=main
-ExecStart={command}
-Restart=on-failure
-RestartSec=10
-SuccessExitStatus=130
-WatchdogSec=60
-Nice=5
-DynamicUser=yes
-StateDirectory=nettop/box
-StateDirectoryMode=0700
-UMask=0077
-AmbientCapabilities={capabilities}
-CapabilityBoundingSet={capabilities}
-NoNewPrivileges=yes
-DevicePolicy=closed
-IPAddressDeny=any
-KeyringMode=private
-LockPersonality=yes
-MemoryDenyWriteExecute=yes
-MemoryMax=256M
-PrivateDevices=yes
-PrivateTmp=yes
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHome={home}
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-ProtectSystem=strict
-RemoveIPC=yes
-RestrictAddressFamilies=AF_UNIX AF_NETLINK AF_INET
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallFilter=~@privileged @resources
 
-[Install]
-WantedBy=multi-user.target
-
-# Then: systemctl daemon-reload && systemctl enable --now nettop-box.service
-"""
+def _unit(name: str) -> str:
+    """The text of a unit beside this module, with names in braces."""
+    return Path(__file__).with_name(name).read_text("utf-8")
 
 
 def hidden(program: Sequence[str]) -> str:
@@ -107,39 +61,10 @@ def box_unit(program: Sequence[str], options: Sequence[str]) -> str:
     for a word that a unit file cannot hold.
     """
     words = [*program, "watch", "--fail-on", "never", *options]
-    return _BOX.format(
+    return _unit("nettop-box.service").format(
         folder=FOLDER, command=" ".join(map(quoted, words)) + " --box ${STATE_DIRECTORY}",
         capabilities=_CAPABILITIES, home="read-only" if hidden(program) else "yes",
     )  # fmt: skip
-
-
-_METRICS: Final = """\
-[Unit]
-Description=Metrics of nettop for the textfile collector of node_exporter
-
-[Service]
-Type=oneshot
-ExecStart={command}
-UMask=0022
-Nice=10
-NoNewPrivileges=yes
-ProtectSystem=strict
-ProtectHome=read-only
-ProtectKernelTunables=yes
-ReadWritePaths={folder}
-"""
-_TIMER: Final = """\
-[Unit]
-Description=Metrics of nettop every minute
-
-[Timer]
-OnBootSec=1min
-OnUnitActiveSec=1min
-AccuracySec=1s
-
-[Install]
-WantedBy=timers.target
-"""
 
 
 def metrics_units(program: Sequence[str], path: str) -> str:
@@ -150,11 +75,12 @@ def metrics_units(program: Sequence[str], path: str) -> str:
     """
     path = os.path.abspath(path)
     words = [quoted(word) for word in (*program, "metrics", "--textfile", path)]
-    service = _METRICS.format(
+    service = _unit("nettop-metrics.service").format(
         command=" ".join(words), folder=quoted(os.path.dirname(path), dollar="$")
     )
+    timer = _unit("nettop-metrics.timer")
     return (
-        f"# {FOLDER}/nettop-metrics.service\n{service}\n# {FOLDER}/nettop-metrics.timer\n{_TIMER}"
+        f"# {FOLDER}/nettop-metrics.service\n{service}\n# {FOLDER}/nettop-metrics.timer\n{timer}"
         "\n# Then: systemctl daemon-reload && systemctl enable --now nettop-metrics.timer\n"
     )
 

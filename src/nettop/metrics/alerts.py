@@ -2,7 +2,8 @@
 
 Each rule of severity critical or warning becomes an alert with the rule's severity, its `hold` and
 its texts; advice and info are for the dashboard, whose panels have one query each and whose
-variables choose a Prometheus and the hosts. The alerts in `OWN` are about nettop itself.
+variables choose a Prometheus and the hosts. The alerts in `OWN` are about nettop itself;
+`grafana.toml` has them, the records and the panels.
 
 `test_text` gives unit tests of them, in the format of `promtool test rules`. The finding of each
 alert is there for its `hold` and half a minute more, and then gone: the alert must fire after its
@@ -14,9 +15,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from ..advice.rules.explain import plain
 from ..advice.rules.rule import Rule
@@ -50,46 +53,22 @@ class Record:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-OWN: Final = (
-    Alert(
-        "NettopHostNotJudged", "nettop_judged == 0", 300, "warning",
-        f"nettop cannot judge {INSTANCE}",
-        "Too little of the kernel's data can be read, so findings are not known. Run nettop advise "
-        "on the host: it prints what cannot be read.",
-    ),
-    Alert(
-        "NettopMetricsStale", "time() - nettop_last_run_timestamp_seconds > 600", 0, "warning",
-        f"Metrics of nettop on {INSTANCE} are old",
-        "nettop metrics --textfile has not run for ten minutes. Look at the systemd timer "
-        "nettop-metrics on the host.",
-    ),
-    Alert(
-        "NettopSettingsDrifted", "nettop_settings_drifted > 0", 60, "warning",
-        f"Settings that nettop changed on {INSTANCE} have other values now",
-        "Another program or a person changed them. Run nettop journal on the host: it prints the "
-        "settings.",
-    ),
-    Alert(
-        "NettopChangePending", 'nettop_changes{state="pending"} > 0', 600, "warning",
-        f"A change on {INSTANCE} waits for a confirmation",
-        "It reverts at its deadline. Run nettop journal on the host.",
-    ),
-)  # fmt: skip
-_LOST: Final = "nettop_path_packets_lost"
-RECORDS: Final = (
-    Record("severity:nettop_findings:sum", "sum by (severity) (nettop_findings)"),
-    Record("rule:nettop_finding:count", "count by (rule, severity) (nettop_finding)"),
-    Record(
-        f"instance_device_direction_stage:{_LOST}:rate5m",
-        f"sum by (instance, device, direction, stage) (rate({_LOST}_total[5m]))",
-    ),
-    Record(
-        f"instance_device_direction:{_LOST}:ratio_rate5m",
-        f"sum by (instance, device, direction) (rate({_LOST}_total[5m])) / (sum by (instance, "
-        f"device, direction) (rate({_LOST}_total[5m])) + sum by (instance, device, direction) "
-        "(rate(nettop_device_packets_total[5m])))",
-    ),
-)
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("grafana.toml").read_text("utf-8"))
+_NAMES: Final = {"TARGET": TARGET, "INSTANCE": INSTANCE,
+                 "HERE": 'instance=~"$instance"', "RATE": "[$__rate_interval]"}  # fmt: skip
+
+
+def _named(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry with the texts for which names in capital letters stand."""
+    return {
+        key: re.sub(r"\b[A-Z]{4,}\b", lambda found: _NAMES[found[0]], one)
+        if isinstance(one, str) else one
+        for key, one in entry.items()
+    }  # fmt: skip
+
+
+OWN: Final = tuple(Alert(**_named(entry)) for entry in _TABLES["alert"])
+RECORDS: Final = tuple(Record(**entry) for entry in _TABLES["record"])
 
 
 def alerts(rules: Iterable[Rule]) -> list[Alert]:
@@ -230,7 +209,6 @@ def _expanded(words: str, alert: Alert) -> str:
 
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 _WIDTH: Final = 24  # columns of a dashboard
-_LOW: Final = 4  # rows of a panel of single figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,85 +224,7 @@ class Panel:
     height: int = 8
 
 
-_HERE: Final = 'instance=~"$instance"'
-_RATE: Final = "[$__rate_interval]"
-PANELS: Final = (
-    Panel(
-        "Findings by severity", f"sum by (severity) (nettop_findings{{{_HERE}}})",
-        legend="{{severity}}", kind="stat", width=8, height=_LOW,
-    ),
-    Panel(
-        "Hosts not judged", f"sum(1 - nettop_judged{{{_HERE}}})", kind="stat", width=4,
-        height=_LOW,
-    ),
-    Panel(
-        "Unconfirmed changes",
-        f'sum(nettop_changes{{{_HERE},state="pending"}})', kind="stat", width=4,
-        height=_LOW,
-    ),
-    Panel("Settings drifted", f"sum(nettop_settings_drifted{{{_HERE}}})", kind="stat", width=4,
-          height=_LOW),
-    Panel("Left out by bounds", f"sum(nettop_left_out{{{_HERE}}})", kind="stat", width=4,
-          height=_LOW),
-    Panel(
-        "Findings now", f"nettop_finding{{{_HERE}}}",
-        legend="{{severity}} {{rule}} {{target}} {{instance}}", kind="table", width=24,
-    ),
-    Panel(
-        "Packets lost by stage",
-        f"sum by (instance, device, direction, stage) "
-        f"(rate(nettop_path_packets_lost_total{{{_HERE}}}{_RATE}))",
-        "pps", "{{instance}} {{device}} {{direction}} {{stage}}",
-    ),
-    Panel(
-        "Packets lost at backlog and sockets",
-        f"sum by (instance, direction, stage) "
-        f"(rate(nettop_host_packets_lost_total{{{_HERE}}}{_RATE}))",
-        "pps", "{{instance}} {{direction}} {{stage}}",
-    ),
-    Panel(
-        "Throughput", f"8 * rate(nettop_device_bytes_total{{{_HERE}}}{_RATE})",
-        "bps", "{{instance}} {{device}} {{direction}}",
-    ),
-    Panel(
-        "Packet rate", f"rate(nettop_device_packets_total{{{_HERE}}}{_RATE})",
-        "pps", "{{instance}} {{device}} {{direction}}",
-    ),
-    Panel(
-        "Flows by the stage that limits them",
-        f"sum by (limit) (nettop_flows{{{_HERE}}})", legend="{{limit}}",
-    ),
-    Panel(
-        "Cores that serve each device",
-        "count by (instance, device) "
-        f'(count_values by (instance, device) ("core", nettop_queue_core{{{_HERE}}}))',
-        legend="{{instance}} {{device}}",
-    ),
-    Panel(
-        "Queues by core",
-        f'count_values by (instance, device) ("core", nettop_queue_core{{{_HERE}}})',
-        legend="{{instance}} {{device}} CPU {{core}}",
-    ),
-    Panel(
-        "Queue interrupts off the device's node", f"nettop_device_irqs_off_node{{{_HERE}}}",
-        legend="{{instance}} {{device}}",
-    ),
-    Panel(
-        "Changes in force", f"sum by (instance, state) (nettop_changes{{{_HERE}}})",
-        legend="{{instance}} {{state}}",
-    ),
-    Panel(
-        "Age of the metrics", f"time() - nettop_last_run_timestamp_seconds{{{_HERE}}}",
-        "s", "{{instance}}",
-    ),
-    Panel(
-        "Duration of a look", f"nettop_look_duration_seconds{{{_HERE}}}", "s", "{{instance}}",
-    ),
-    Panel(
-        "Versions of nettop", f"count by (version) (nettop_build_info{{{_HERE}}})",
-        legend="{{version}}",
-    ),
-)  # fmt: skip
+PANELS: Final = tuple(Panel(**_named(entry)) for entry in _TABLES["panel"])
 
 
 def document() -> dict[str, object]:

@@ -8,47 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from html import escape
+from pathlib import Path
 from typing import Final
 
 from ..terms.text import safe
 from .figure import Figure, Report, Table
 
-# colours by the eight hues of Okabe and Ito, which colour-blind readers can tell apart
-STYLE: Final = """
-:root { color-scheme: light dark; --page: #ffffff; --ink: #1b1f24; --faint: #8a9199;
-  --line: #d5d9de; --card: #f5f6f8; --good: #00734f; --bad: #b0301c;
-  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a64d79; --c4: #8a6d00; --c5: #2f8fc4;
-  --c6: #5b5b5b; --c7: #7a4fb5; }
-@media (prefers-color-scheme: dark) { :root { --page: #14171a; --ink: #e4e7ea; --faint: #7d868f;
-  --line: #343a40; --card: #1d2126; --good: #3fcf9b; --bad: #ff8a70;
-  --c0: #56b4e9; --c1: #ff9a4d; --c2: #2fd6a3; --c3: #e59ac4; --c4: #f0e442; --c5: #8fd0f5;
-  --c6: #b9bec4; --c7: #bfa0f0; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1180px; padding: 24px 20px 60px; background: var(--page);
-  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 17px; margin: 28px 0 8px; }
-.answer { font-size: 17px; margin: 6px 0 18px; padding: 10px 14px; border-left: 4px solid
-  var(--faint); background: var(--card); }
-.good { border-color: var(--good); } .bad { border-color: var(--bad); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 18px; margin: 0; }
-dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 500px), 1fr));
-  gap: 18px; }
-figure { margin: 0; padding: 12px; border: 1px solid var(--line); border-radius: 6px; }
-figcaption { font-weight: 600; margin-bottom: 6px; } figure p { margin: 6px 0 0; }
-svg { width: 100%; max-width: 820px; height: auto; display: block; } svg text { fill: var(--ink); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 14px; }
-th, td { padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td.number { white-space: nowrap; } td.sentence { min-width: 15em; }
-pre { background: var(--card); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; }
-details { margin-top: 6px; } summary, footer, figure p { color: var(--faint); font-size: 13px; }
-@media (max-width: 640px) { dl { display: block; } dd { margin: 0 0 6px; } }
-@media print { body { max-width: none; } details { display: none; } }
-"""
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 SENTENCE: Final = 4  # spaces from which a cell is a sentence, which a narrow page must not squeeze
 MANY: Final = 400  # a figure with more points has no table of values; CSV has them
@@ -61,10 +26,11 @@ def page(report: Report, draw: Callable[[Figure, str], str]) -> str:
 
 def _lines(report: Report, draw: Callable[[Figure, str], str]) -> Iterator[str]:
     title = _text(report.title)
+    style = Path(__file__).with_name("report.css").read_text("utf-8")
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>"
+    yield f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<h1>{title}</h1>"
     kind = {True: " good", False: " bad", None: ""}[report.good]
     yield f'<p class="answer{kind}">{_text(report.answer)}</p>'
     if report.figures:
