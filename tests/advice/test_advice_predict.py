@@ -14,7 +14,7 @@ from nettop.advice.rules.load import RuleError, load, read
 from nettop.advice.rules.rule import Finding, Rule
 from nettop.facts import Facts
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.prediction import Calibration
+from nettop.facts.limits.following import Calibration
 from nettop.facts.limits.stages import declared
 
 RULES = Path(__file__).parents[2] / "rules"

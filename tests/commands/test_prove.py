@@ -12,7 +12,7 @@ from scenes import RING
 from nettop.advice.rules.rule import Finding
 from nettop.commands import prove
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.prediction import Prediction
+from nettop.facts.limits.following import Prediction
 from nettop.terms.errors import Refused
 from nettop.trials.end import Cancelled
 from nettop.trials.experiment import METRICS

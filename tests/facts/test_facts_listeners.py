@@ -4,7 +4,7 @@ import pytest
 from flow_tables import HOST, frames, joined, socket
 
 from nettop.collect import socket_owners, sockets_tcp, tcp_files
-from nettop.facts.open_files import leak
+from nettop.facts.connections import leak
 
 
 def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from nettop.host.netlink.announced import LONGEST, Announced
+from nettop.host.netlink.kernel import LONGEST, Announced
 
 
 class Question:
@@ -69,7 +69,7 @@ def test_an_old_answer_is_asked_for_again_and_an_equal_one_stays_the_same_object
 ) -> None:
     assert door.heard == []
     now = [100.0]
-    monkeypatch.setattr("nettop.host.netlink.announced.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("nettop.host.netlink.kernel.time.monotonic", lambda: now[0])
     kept, question = Announced(), Question()
     first = kept.answer("route/links", question)
     now[0] += LONGEST

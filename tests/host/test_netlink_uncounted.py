@@ -9,10 +9,9 @@ from netlink_bytes import Fake, link, nest, number, text
 
 from nettop.collect import Memory, links
 from nettop.collect._turns import by_turns
-from nettop.host.netlink import announced, route
-from nettop.host.netlink.announced import Uncounted
+from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute, attributes, messages
-from nettop.host.netlink.kernel import Kernel
+from nettop.host.netlink.kernel import LONGEST, Kernel, Uncounted
 
 
 def answer(counts: int, mtus: dict[int, int], reachable: int = 0) -> bytes:
@@ -76,7 +75,7 @@ def test_the_kernel_gives_the_same_object_while_loopback_counts(
     kernel.ask(route.LINKS)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
         door.sendto(b"x" * 1000, ("127.0.0.1", 9))
-    later = time.monotonic() + announced.LONGEST + 1
+    later = time.monotonic() + LONGEST + 1
     monkeypatch.setattr(time, "monotonic", lambda: later)
     second = kernel.ask(route.LINKS)
     kernel.close()

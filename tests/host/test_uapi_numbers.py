@@ -12,15 +12,7 @@ import pytest
 
 from nettop.collect import routing_rules
 from nettop.host import monitor_guard
-from nettop.host.netlink import (
-    driver,
-    ethtool,
-    legacy,
-    netfilter,
-    route,
-    way,
-    xfrm,
-)  # fmt: skip
+from nettop.host.netlink import driver, ethtool, legacy, netfilter, route, xfrm
 
 HEADERS = Path("/usr/include/linux")
 
@@ -99,7 +91,7 @@ def used() -> Iterator[tuple[str, int]]:
     for number, field in routing_rules.RULE.items():
         yield f"FRA_{RULE.get(field.name, field.name).upper()}", number
     for name in ("SRC", "IIF", "MARK", "IP_PROTO", "DPORT"):
-        yield f"RTA_{name}", getattr(way, name)
+        yield f"RTA_{name}", getattr(route, name)
     for name in ("NEWPOLICY", "GETPOLICY", "GETSADINFO"):
         yield f"XFRM_MSG_{name}", getattr(xfrm, name)
     yield from (("XFRMA_TMPL", number) for number in xfrm.POLICY)

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from nettop.collect import failed_calls
-from nettop.host.bpf import attached, begun, calls
+from nettop.host.bpf import asynchronous, attached, calls
 
 pytestmark = pytest.mark.netns
 NEAR = "127.0.0.1"
@@ -151,12 +151,12 @@ def test_the_program_of_an_attempt_is_found_by_its_socket() -> None:
         with suppress(BlockingIOError):
             one.connect(("127.1.2.3", 9))  # ends at once
         inode = os.fstat(one.fileno()).st_ino
-    assert begun.owners({inode}) == {}
+    assert asynchronous.owners({inode}) == {}
     with socket.socket() as one:
         inode = os.fstat(one.fileno()).st_ino
-        pid, name = begun.owners({inode})[inode]
+        pid, name = asynchronous.owners({inode})[inode]
         assert (pid, len(name)) == (os.getpid(), 16)  # as the kernel keeps it
-    assert begun.owners(set()) == {}
+    assert asynchronous.owners(set()) == {}
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")

@@ -11,7 +11,7 @@ from folded import folded
 
 from nettop import cli
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.prediction import Calibration, Prediction
+from nettop.facts.limits.following import Calibration, Prediction
 from nettop.trials import results
 from nettop.trials.prove import describe
 

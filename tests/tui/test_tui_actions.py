@@ -13,7 +13,7 @@ from nettop.changes import Change
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.prediction import Prediction
+from nettop.facts.limits.following import Prediction
 from nettop.host.source import Live
 from nettop.settings import Host
 from nettop.trials import prove

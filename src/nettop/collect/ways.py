@@ -15,7 +15,7 @@ from typing import Final
 from ..frame.fields import gauge, label, maybe
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes
-from ..host.netlink.way import Question, answered, request
+from ..host.netlink.route import Question, answered, request
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, recall

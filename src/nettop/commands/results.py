@@ -21,7 +21,7 @@ from . import emit, print_lines, report_faults
 from ._report import format_argument, format_of, write
 
 if TYPE_CHECKING:
-    from ..facts.limits.prediction import Calibration
+    from ..facts.limits.following import Calibration
 
 GROUP = "prove"
 HELP = "show stored results of tests and experiments"

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Rule
     from ..box.blackbox import BlackBox, Trigger
     from ..box.incident import Incident
-    from ..facts.limits.steady import Headline
+    from ..facts.limits.ladder import Headline
     from ..views.observer import Observation, Observer
 
 GROUP = "look"
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _watch(args: argparse.Namespace, observer: Observer, step: Callable[[], Observation]) -> int:
     """Print the events of each observation that `step` makes; the exit code."""
-    from ..facts.limits.steady import Headline
+    from ..facts.limits.ladder import Headline
     from ..views.enough import shortfall
 
     source = observer.source

@@ -19,9 +19,9 @@ from ..terms.text import few
 from .call_ends import LOW, RESERVED, by_argument, by_end
 from .drop_causes import MOST, PROGRAMMED, route_programs
 from .flow_words import owners
-from .group_programs import program, setting
+from .peers import program, setting
 from .used_ports import SENDS, holder, none_left
-from .way.filtered import filtered
+from .way.chains import filtered
 from .way.flow import FILTERED, Host
 
 BINDS: Final = ("bind", "listen")  # what a service begins with

@@ -20,16 +20,14 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
+from .device_causes import dead, down, headed, short, sized, twin
 from .flow_words import end, owners
-from .group_programs import program
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
-from .overlay_causes import headed, twin
-from .queue_causes import dead, down, short, sized
+from .peers import program
 from .used_ports import chosen
 from .way import walk
-from .way.chains import cure, named, shown
-from .way.filtered import filtered, writing
+from .way.chains import cure, filtered, named, shown, writing
 from .way.flow import FILTERED, Flow, Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses

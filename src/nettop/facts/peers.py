@@ -3,6 +3,7 @@
 By these a finding about packets, a listener or an interface explains the calls that fail for it
 (`advice.judge.causes`): `tcp 192.0.2.7:443` is an end at another host, `tcp :443` a service of this
 host, `through tun0` the interface by which packets leave.
+BPF programs of control groups are told as `NAME@GROUP`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,23 @@ from ..frame.rates import Frame
 from .flow_words import end
 from .kinds.metric import prefixes, route
 from .way.flow import SILENT, Host, address
+
+_UNITS: Final = {"sd_fw_": "IPAddressDeny", "sd_bind": "SocketBindDeny"}  # programs of systemd
+
+
+def program(one: str) -> str:
+    """The program in words."""
+    name, _, group = one.partition("@")
+    known = setting(name)
+    if known:
+        return f"{known}= of {group.rpartition('/')[2]} ({name})"
+    return f"BPF program {name} of control group {group}"
+
+
+def setting(name: str) -> str:
+    """The setting of systemd that loads a program of that name; empty for others."""
+    return next((words for begin, words in _UNITS.items() if name.startswith(begin)), "")
+
 
 LEAST: Final = 3  # packets to or from one end: fewer decide nothing
 MAIN: Final = 254  # RT_TABLE_MAIN

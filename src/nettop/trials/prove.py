@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import settings
 from ..changes import Result, text
-from ..facts.limits.prediction import Prediction
+from ..facts.limits.following import Prediction
 from ..files import own
 from ..host.source import Live
 from ..terms.dataclass import dataclass, picked

@@ -23,7 +23,7 @@ from typing import Final
 
 from ..config import state_folder
 from ..facts.limits import Interval
-from ..facts.limits.prediction import Calibration, Prediction, expected
+from ..facts.limits.following import Calibration, Prediction, expected
 from ..facts.limits.words import interval
 from ..facts.limits.words import prediction_data as predicted
 from ..files import bounds

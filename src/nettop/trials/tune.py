@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..facts.limits.prediction import Prediction
+from ..facts.limits.following import Prediction
 from ..files import own
 from ..terms.dataclass import dataclass
 from ..terms.errors import sentence

@@ -13,7 +13,7 @@ from .notes import Post, note
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
-    from ..facts.limits.prediction import Prediction
+    from ..facts.limits.following import Prediction
     from ..trials.lever import Proved
     from ..trials.result import Options, Standing
     from ..trials.result import Progress as Second

@@ -30,7 +30,7 @@ from ..terms.dataclass import dataclass
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
     from ..advice.rules.rule import Rule
-    from ..facts.limits.prediction import Calibration
+    from ..facts.limits.following import Calibration
 
 SAMPLES = 4  # the least number of intervals that a command observes
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample

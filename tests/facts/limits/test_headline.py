@@ -9,7 +9,7 @@ from limit_frames import flow, limits, moment
 
 from nettop.collect import qdiscs
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.steady import Headline
+from nettop.facts.limits.ladder import Headline
 from nettop.facts.limits.words import ended, line, together
 
 

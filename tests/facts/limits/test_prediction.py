@@ -8,8 +8,7 @@ import pytest
 from folded import folded
 
 from nettop.facts.limits import Interval, Limit, Reading
-from nettop.facts.limits.following import bound, following, independent
-from nettop.facts.limits.prediction import Calibration, predict
+from nettop.facts.limits.following import Calibration, bound, following, independent, predict
 from nettop.facts.limits.stages import declared
 from nettop.facts.limits.words import document, doubted, stage, verdict
 from nettop.facts.limits.words import predicted as in_words

@@ -7,7 +7,7 @@ import pytest
 from limit_frames import flow, history, moment
 
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.steady import Steady
+from nettop.facts.limits.ladder import Steady
 
 
 def stages(found: list[tuple[Limit, ...]]) -> list[str]:

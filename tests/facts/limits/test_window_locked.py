@@ -6,7 +6,7 @@ from folded import folded
 from limit_frames import flow, limits, moment
 
 from nettop.collect import routes
-from nettop.facts.limits.prediction import predict
+from nettop.facts.limits.following import predict
 
 WAN = {"rtt": 21_000, "min_rtt": 20_000, "cwnd": 8, "unacked": 8, "notsent": 60_000,
        "sndbuf": 69_120, "wmem_queued": 68_000, "congestion": "bbr",

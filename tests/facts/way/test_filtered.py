@@ -12,7 +12,7 @@ from nettop.collect.kernel import Row as Kernel
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nftables import Row as Nftables
-from nettop.facts.way.filtered import filtered, writing
+from nettop.facts.way.chains import filtered, writing
 from nettop.facts.way.flow import Host
 
 DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")

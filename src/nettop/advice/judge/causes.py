@@ -42,7 +42,7 @@ from ...facts.kinds.quota import Memcg, Quota, TaskLimit
 from ...facts.kinds.resolver import Astray, Resolver
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.way import WayFact
-from ...facts.limits.prediction import Prediction
+from ...facts.limits.following import Prediction
 from ...facts.peers import leaving, service
 from ...terms.dataclass import dataclass
 from ..language.expression import Expression

@@ -15,7 +15,7 @@ from ...facts import Facts
 from ...facts.kind import about
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
-from ...facts.limits.prediction import Calibration
+from ...facts.limits.following import Calibration
 from ...terms.dataclass import dataclass
 from ..language.evaluate import evaluate
 from ..language.moment import Moment, Past, Scope

@@ -18,7 +18,7 @@ from ...facts.kinds.queue import Queue
 from ...facts.kinds.quota import Quota
 from ...facts.kinds.thread import Thread
 from ...facts.limits import Limit, words
-from ...facts.limits.prediction import Prediction, lifted, predict
+from ...facts.limits.following import Prediction, lifted, predict
 from ...facts.limits.stages import having
 from ...terms.dataclass import dataclass
 from ..language.functions.cpus import cpu_list

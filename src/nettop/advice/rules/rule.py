@@ -132,7 +132,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias, TypedDict
 
-from ...facts.limits.prediction import Prediction
+from ...facts.limits.following import Prediction
 from ...terms.dataclass import dataclass
 from ..language.expression import Expression
 from ..language.syntax import Limits

@@ -17,11 +17,11 @@ from ...terms.dataclass import dataclass
 from .. import Facts
 from ..call_ends import READS
 from ..call_reasons import BINDS, DATAGRAM, exact, valued
+from ..connections import CURE, leak
 from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
-from ..open_files import CURE, leak
 from ..peers import called
 from ..used_ports import NO_ADDRESS, no_source
 from ..way.flow import Host

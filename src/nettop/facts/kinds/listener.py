@@ -14,9 +14,9 @@ from ...collect.tcp_files import Row as FilesRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ..connections import CURE, leak
 from ..flow_words import EVERYWHERE
 from ..kind import Kind
-from ..open_files import CURE, leak
 
 LEFT: Final = 2  # open files that a process may still have: it accepts no connection with fewer
 

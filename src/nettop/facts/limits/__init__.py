@@ -3,7 +3,7 @@
 Takes frames and the facts of each, gives a `Limit` for each target. `window` keeps the last ten
 seconds, `looks` builds one `Look` for each target, the modules of `stages` say how full each stage
 is, `judge` chooses the stage that binds and orders the others by capacity, `following` says which
-comes next, `steady` keeps a verdict from flapping, `interfaces` gives each interface the verdict of
+comes next, `ladder` keeps a verdict from flapping, `interfaces` gives each interface the verdict of
 the flow that stands for it, `bounds` removes capacities that the rate refutes. A new stage is one
 new file in `stages`.
 """

@@ -16,7 +16,8 @@ from ...terms import units
 from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
-from . import sampled, stopped
+from . import halts, sampled
+from .halts import COUNTED, shared, turns, works
 from .looks import Look
 from .sampled import (
     CHILD,
@@ -33,8 +34,6 @@ from .sampled import (
     chosen,
 )
 from .stages import cpu as cpus
-from .stopped import COUNTED
-from .turns import shared, turns, works
 from .window import mean
 
 RESTS: Final = 0.2  # of wall time: a relay that runs in the rest; less may be chance
@@ -70,10 +69,10 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
         return None
     threads = list(sampled.threads(look, pids))
     if not threads:
-        return stopped.halted(look, pids)
+        return halts.halted(look, pids)
     name = _name(threads, pids)
     stage, thread = chosen(threads)
-    if (traced := stopped.traced(look, threads)) is not None:
+    if (traced := halts.traced(look, threads)) is not None:
         return traced
     seen |= {*pids}
     hidden = _hidden(look, name, stage, thread, threads, seen)
@@ -105,7 +104,7 @@ def _hidden(
     seen: frozenset[int],
 ) -> Cause | None:  # fmt: skip
     """What a program waits for that seems to run, or to wait for nothing that is known."""
-    if stage in (RUNS, OTHER, "") and (again := stopped.again(look, name, thread)) is not None:
+    if stage in (RUNS, OTHER, "") and (again := halts.again(look, name, thread)) is not None:
         return again
     if stage in (RUNS, OTHER, "", "lock"):
         turn = turns(look, name, threads)

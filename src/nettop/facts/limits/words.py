@@ -13,7 +13,7 @@ from .following import BINDS, bound
 from .stages import declared, having
 
 if TYPE_CHECKING:
-    from .prediction import Calibration, Prediction
+    from .following import Calibration, Prediction
 
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 

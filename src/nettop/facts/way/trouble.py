@@ -25,13 +25,12 @@ from ..kinds.flow import Flow as Connection
 from ..kinds.metric import main_routes
 from ..peers import LED
 from . import questions
-from .arrivals import UNHEARD, arrivals
+from .arrivals import UNHEARD, arrivals, sought, witnessed
+from .arrivals import asked as sought_for
 from .flow import FILTERED, Flow, Host, Trouble, address, inside
 from .inner import ABROAD, entrance, forwarded
 from .legs import unreplied
 from .lookup import REFUSED, Senders
-from .witnessed import asked as sought_for
-from .witnessed import sought, witnessed
 
 MOST: Final = 4  # destinations
 # calls with a destination, and the protocol if the call tells it

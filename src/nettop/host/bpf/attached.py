@@ -24,7 +24,7 @@ from ..netlink import route
 from ..netlink.codec import Request, decode, messages
 from ..netlink.diag import BY_FAMILY
 from ..netlink.kernel import Kernel
-from . import begun, call
+from . import asynchronous, call
 
 _MOST: Final = 8  # programs of one kind of a group that are looked at
 _INFO: Final = 128  # bytes of struct bpf_prog_info
@@ -179,7 +179,7 @@ def _programs(reason: str, protocol: str, number: int) -> Iterator[str]:
     elif reason in SIDES and protocol in _NUMBERS and number:
         states = _ANY if reason == SENT else _STATES[protocol]
         inodes = set(_sockets(protocol, number, states)[:_NEAREST])
-        for pid, _ in begun.owners(inodes).values():
+        for pid, _ in asynchronous.owners(inodes).values():
             yield from of_group(SIDES[reason], pid)
 
 

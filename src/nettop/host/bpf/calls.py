@@ -9,10 +9,10 @@ the host slower while it is attached, so the program counts all calls as well, a
 host that makes more than `MOST` of them. `asynchronous` tells of operations of io_uring, and of
 datagrams that ICMP answers while no call fails. A connection that is opened without waiting
 (O_NONBLOCK, io_uring) fails later, when no call runs: the tracepoint sock:inet_sock_set_state shows
-the attempt, in the process that begins it, and its end; `begun` knows who began it before nettop
-counted. Attempts that succeed are counted too, for the share. So is a connection on which data was
-sent after the other end had closed it: no call fails then (tcp_reset() of net/ipv4/tcp_input.c:
-EPIPE), and the process is not known.
+the attempt, in the process that begins it, and its end; `asynchronous` knows who began it before
+nettop counted. Attempts that succeed are counted too, for the share. So is a connection on which
+data was sent after the other end had closed it: no call fails then (tcp_reset() of
+net/ipv4/tcp_input.c: EPIPE), and the process is not known.
 """
 
 from __future__ import annotations
@@ -27,17 +27,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
-from . import (
-    arguments,
-    asynchronous,
-    attached,
-    begun,
-    btf,
-    call,
-    counting,
-    names,
-    own_socket,
-)
+from . import arguments, asynchronous, attached, btf, call, counting, names, own_socket
 from . import assembler as a
 from .counting import read
 from .names import (
@@ -122,7 +112,7 @@ class Counter:
                     code = a.assemble(parts, counts=table, moments=moments)
                     keep(call.attach(keep(call.program(code, "nettop_others")), tracepoint))
             self._counting.begin()
-            self._begun = begun.attempts()
+            self._begun = asynchronous.attempts()
             self._seen, self._stopped = (time.monotonic(), 0), ""
         except BaseException:
             self.close()

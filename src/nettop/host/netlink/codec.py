@@ -239,7 +239,7 @@ class Request:
     `kind` the message type (or the generic command); `body` everything after the netlink header
     (for a generic family: after the generic header); `name` what a recording calls the answer, e.g.
     `ethtool/rings/eth0`. With `space` the question is asked in that namespace. The kernel announces
-    changes of the answer if `announced`: see `netlink.announced`.
+    changes of the answer if `announced`: see `netlink.kernel`.
     """
 
     family: str

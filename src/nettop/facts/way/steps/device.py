@@ -8,7 +8,7 @@ from typing import Final
 from ....collect.links import Row as LinkRow
 from ....collect.processes import Row as ProcessRow
 from ...wiring import kind_of
-from ..filtered import filtered
+from ..chains import filtered
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Host, Step, address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
