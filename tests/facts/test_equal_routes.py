@@ -8,7 +8,7 @@ from flow_tables import HOST, joined, socket
 from nettop.advice.judge.inline_facts import facts
 from nettop.collect import routes
 from nettop.collect.addresses import Row
-from nettop.facts.kinds import twin
+from nettop.facts.kinds import neighbours
 from nettop.facts.kinds.metric import Multipath
 from nettop.frame.rates import Entry, Frame
 
@@ -68,7 +68,7 @@ def twins(nics: list[dict[str, Any]], *rows: tuple[str, str, int]) -> list[tuple
     told = [Row(name, address, prefix, 6 if ":" in address else 4, "global")
             for name, address, prefix in rows]  # fmt: skip
     frame = Frame(1.0, 1.0, {"addresses": [Entry(row) for row in told]})
-    found = twin.build(frame, facts({"nics": nics}, "server", 1.0))
+    found = neighbours.twins(frame, facts({"nics": nics}, "server", 1.0))
     assert all((one.rx_packets, one.other_tx) == (900, 800) for one in found)
     return [(one.nic, one.other, one.network) for one in found]
 

@@ -8,7 +8,8 @@ from folded import folded
 from nic_tables import Tables, joined, link, stats
 
 from nettop.collect import classes, netclass, nicstats, qdiscs
-from nettop.facts.kinds.hairpin import Hairpin, build
+from nettop.facts.kinds.outlet import Hairpin
+from nettop.facts.kinds.outlet import hairpins as build
 from nettop.frame.rates import Frame
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from flow_tables import socket
 
 from nettop.collect import addresses, socket_owners
-from nettop.facts.kinds.portrange import build
+from nettop.facts.kinds.destination import ranges as build
 from nettop.frame.rates import Entry, Frame
 
 RANGE, RESERVED = "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"

@@ -6,6 +6,8 @@ Spanning tree keeps a port from forwarding: for twice the forward delay after it
 as long as another port leads to the same network (net/bridge/br_stp.c).
 A port hands all that it receives to the bridge (br_handle_frame()), so answers to an address of the
 port arrive at the bridge, and ARP ignores them.
+
+And bonds: their aggregation, and how evenly the ports of one carry what this host sends.
 """
 
 from __future__ import annotations
@@ -23,6 +25,50 @@ from ..kind import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+from operator import attrgetter
+
+from ..flow_words import part
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """One bond."""
+
+    nic: str = label("bond interface")
+    mode: str = gauge("mode: 802.3ad active-backup balance-xor …", default="")
+    policy: str | None = maybe("transmit hash policy")
+    partner: bool | None = maybe("an LACP partner answers")
+    ports: int = gauge("ports with a link", "ports", default=0)
+    outside: int | None = maybe("ports with a link that are not in the active aggregator", "ports")
+    busiest: str | None = maybe("port that sends most")
+    busiest_share: float | None = maybe("share of the busiest port in what the bond sends", "ratio")
+    busiest_load: float | None = maybe("transmit load of the busiest port", "ratio")
+
+
+def bonds(frame: Frame, facts: Facts) -> tuple[Bond, ...]:
+    """One fact for each bond."""
+    nics = {nic.name: nic for nic in facts.nics}
+    found = []
+    for row in frame.rows("bonds"):
+        own = nics.get(row.interface)
+        ports = [nics[name] for name in (own.lower if own is not None else ()) if name in nics]
+        top = max(ports, key=lambda nic: nic.per_s.tx_bytes or 0.0, default=None)
+        sent = total(nic.per_s.tx_bytes for nic in ports)
+        found.append(
+            Bond(
+                row.interface, row.mode, row.policy, row.partner, row.ports, row.outside,
+                top.name if top is not None else None,
+                part(top.per_s.tx_bytes or 0.0, sent) if top is not None else None,
+                top.tx_load if top is not None else None,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+BOND = Kind(
+    Bond, "bonds", needs=("bonds",), build=bonds, parents={"nic": attrgetter("nic")},
+    example={"nic": "bond0", "mode": "802.3ad"},
+)  # fmt: skip
 
 
 MOST: Final = 4  # ports that are named

@@ -1,4 +1,4 @@
-"""Arithmetic."""
+"""Arithmetic, and values as a setting takes them; those only in `to`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ from typing import Final
 
 from ....terms.text import listed
 from ..function import Function
-from ..vocabulary import ANY, NUMBER
+from ..values import Value
+from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
+
+
+def triple(first: Value, second: Value, third: Value) -> tuple[Value, ...]:
+    """Three numbers of one sysctl; `keep` is replaced by the current number."""
+    return (first, second, third)
+
+
+def text(value: Value) -> str:
+    """A number as the kernel wants it written."""
+    return str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
 
 
 def pow2(value: float) -> int:
@@ -30,4 +41,9 @@ FUNCTIONS: Final = {
     "pow2": Function(
         (NUMBER,), NUMBER, call=pow2, words=lambda a: f"next power of two of {a[0]}"
     ),
+    "triple": Function(
+        (ANY, ANY, ANY), TUPLE, call=triple, only_to=True,
+        words=lambda a: " ".join(f"({one})" if " " in one else one for one in a),
+    ),
+    "text": Function((ANY,), TEXT, call=text, only_to=True, words=lambda a: a[0]),
 }  # fmt: skip
