@@ -1,21 +1,166 @@
-"""Interfaces whose own stages are not full: each is limited as the flow that stands for it.
+"""Interfaces in limits: those limited as their largest flow, and those below the one of a flow.
 
-That is its largest flow. One that was named stays while it moves half as much as the largest, since
-flows of about the same rate take turns.
+One whose own stages are not full is limited as its largest flow. One that was named stays while it
+moves half as much as the largest, since flows of about the same rate take turns.
+
+Below the one of a flow are those of a bond, bridge, VLAN or tunnel, or of a namespace. Of several
+it is the one that moves at least as much as the flow; where several do, none is known.
+Which interface a tunnel uses is decided by the route of its remote address, which no table has: it
+is the only other one that moves as much.
+
+Of a flow of another network namespace (a pod, a container) the outer end of its veth pair belongs
+to this host. The namespace receives what that end sends, so the queues of that end can limit a
+receiver. That end receives what the namespace sends. The data then passes the policer of that end,
+or the ifb to which a filter redirects it (tc-mirred(8)), and the interface by which it leaves this
+host, by bridge or by route. Filters are not read: the ifb is the only one that moves as much as the
+flow. Policy routing and translated destinations (DNAT) are not followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
 from ..flow_words import MOST
+from ..kinds.nic import Nic
 from . import Limit, Reading
 from .following import following
+from .looks import Look
 from .words import UNREAD
+
+MOVES: Final = 0.75  # of the rate of the flow: counters and sockets are read at different times
+LEVELS: Final = 8  # a deeper stack is a loop
+LOWEST: Final = ("nic", "veth", "loopback", "wireless")
+
+
+def stack(look: Look) -> tuple[Look, ...]:
+    """The look, then the same look at each interface below."""
+    if look.nic is None or look.device is not None or look.nic.kind in LOWEST:
+        return (look,)
+    nic = look.nic
+    return look.window.once(
+        ("stack", look.over, look.target, look.direction), lambda: tuple(_stack(look, nic))
+    )
+
+
+def _stack(look: Look, nic: Nic) -> Iterator[Look]:
+    yield look
+    nics = {one.name: one for one in look.facts.nics}
+    for _ in range(LEVELS):
+        names = look.window.below.get(nic.name) or ()
+        found = carries(look, [nics[name] for name in names if name in nics])
+        port = nic.driver == "tun" and nic.master is not None  # a guest reads it, no interface
+        if not names and nic.kind == "tunnel" and not port:
+            found = _apart(look, nic, nics.values())
+        if found is None:
+            return
+        nic = found
+        yield replace(look, nic=nic)
+
+
+def carries(look: Look, nics: Sequence[Nic]) -> Nic | None:
+    """The only one of these that moves as much as the flow."""
+    moving = [one for one in nics if 8 * moved(look, one) >= MOVES * look.rate]
+    return moving[0] if len(moving) == 1 else None
+
+
+def _apart(look: Look, tunnel: Nic, nics: Iterable[Nic]) -> Nic | None:
+    """The interface that a tunnel uses; of a stack the upper one."""
+    least = MOVES * moved(look, tunnel)
+    moving = [
+        one for one in nics
+        if one.name != tunnel.name and one.kind != "loopback" and moved(look, one) >= least
+    ]  # fmt: skip
+    lower = {name for one in moving for name in look.window.below.get(one.name, ())}
+    above = [one for one in moving if one.name not in lower]
+    return above[0] if least and len(above) == 1 else None
+
+
+def moved(look: Look, nic: Nic) -> float:
+    """Bytes a second in the direction of the flow."""
+    return look.window.counted(nic.name, f"{look.direction}_bytes") or 0.0
+
+
+WHOLE: Final = 1.1  # of what an interface receives: an ifb that sends more is that of others
+
+
+def arriving(look: Look) -> Look | None:
+    """The end outside, which sends what a receiver of another namespace takes; else None."""
+    return _end(look, "tx")
+
+
+def entering(look: Look) -> Look | None:
+    """The end outside, which receives what a sender of another namespace sends; else None."""
+    return _end(look, "rx")
+
+
+def leaving(look: Look) -> tuple[Look, ...]:
+    """The interfaces that send what a sender of another namespace has sent; those that are known.
+
+    An ifb, then the interface by which it leaves this host and those below that.
+    """
+    end = entering(look)
+    if end is None or end.nic is None:
+        return ()
+    nic, out = end.nic, replace(end, direction="tx")
+    return look.window.once(("leaving", look.over, look.target), lambda: _leaving(out, nic))
+
+
+def redirected(look: Look) -> Look | None:
+    """The ifb that sends all that an interface of this namespace receives; None: there is none.
+
+    So what arrives is shaped (tc-mirred(8)). An ifb of which the rate differs may be of others.
+    """
+    if look.nic is None or look.device is not None:
+        return None
+    nics = {one.name: one for one in look.facts.nics}
+    arrives = moved(look, look.nic)
+    sending = replace(look, direction="tx")
+    ifb = carries(sending, [nics[name] for name in look.window.ifbs if name in nics])
+    if ifb is None or not MOVES * arrives <= moved(sending, ifb) <= WHOLE * arrives:
+        return None
+    return replace(sending, nic=ifb)
+
+
+def _leaving(look: Look, end: Nic) -> tuple[Look, ...]:
+    nics = {one.name: one for one in look.facts.nics}
+    redirected = carries(look, [nics[name] for name in look.window.ifbs if name in nics])
+    by = _uplink(look, end, nics)
+    found = (replace(look, nic=redirected),) if redirected is not None else ()
+    return (*found, *(stack(replace(look, nic=by)) if by is not None else ()))
+
+
+def _end(look: Look, direction: str) -> Look | None:
+    """This host's end of the veth pair of a flow, if it moves at least as much as the flow."""
+    if look.device is None:
+        return None
+    entries = look.window.netns_links.entries(look.device)
+    name = look.window.ends.get(entries[-1].now.peer) if entries else None
+    nic = next((one for one in look.facts.nics if one.name == name), None)
+    if nic is None:
+        return None
+    same = replace(look, nic=nic, device=None, direction=direction)
+    return same if 8 * moved(same, nic) >= MOVES * look.rate else None
+
+
+def _uplink(look: Look, end: Nic, nics: dict[str, Nic]) -> Nic | None:
+    """The interface by which this host forwards what that end receives.
+
+    It is the interface of the route or, if that end is in a bridge, the only other port that moves
+    as much.
+    """
+    below = look.window.below
+    bridge = next((name for name, ports in below.items() if end.name in ports), None)
+    routed = look.window.routes().interface(look.flow.remote) if look.flow is not None else None
+    by = nics.get(routed or "")
+    if by is not None and by.name not in (bridge, end.name, "lo") and carries(look, [by]):
+        return by
+    ports = below.get(bridge, set()) - {end.name} if bridge is not None else set()
+    return carries(look, [nics[name] for name in ports if name in nics])
+
 
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 

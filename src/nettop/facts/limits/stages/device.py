@@ -14,8 +14,8 @@ from ...flow_words import total
 from ...kinds.card import Card
 from ...kinds.nic import Nic
 from .. import Reading
+from ..interfaces import stack
 from ..looks import Look
-from ..stack import stack
 from ..stage import Stage
 
 STAGES: Final = (

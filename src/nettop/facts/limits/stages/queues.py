@@ -18,8 +18,8 @@ from ....frame.rates import Entry
 from ....terms import units
 from ....terms.text import few
 from .. import Reading
+from ..interfaces import MOVES, arriving, entering, leaving, redirected, stack
 from ..looks import Look
-from ..stack import MOVES, arriving, entering, leaving, redirected, stack
 from ..stage import Stage
 from ..window import mean, share
 
