@@ -17,7 +17,7 @@ from nettop.frame.rates import Frame
 from nettop.host.recording import Replay, load
 from nettop.host.session import ssh_peer
 from nettop.panes import overview
-from nettop.panes.limit import unknown
+from nettop.panes.unlimited import unknown
 from nettop.sampling.sampler import Sampler
 from nettop.terms.errors import Refused
 from nettop.terms.text import text_of

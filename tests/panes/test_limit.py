@@ -11,6 +11,7 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.stages import declared
 from nettop.panes import limit, page
 from nettop.terms.text import cells, text_of
+from nettop.views.past import History
 from nettop.views.scene import Step
 from nettop.views.stages import places
 from nettop.views.view import View
@@ -110,6 +111,19 @@ def test_a_program_crowds_a_core_only_if_it_uses_some_of_it() -> None:
         assert said in text_of(limit.remedy(replace(scene, facts=both), one, None, 118))
 
 
+@pytest.mark.parametrize(("width", "told"), [(198, "by gcc[77]"), (58, "by gcc")])
+def test_what_takes_a_full_core_stands_at_its_stage(width: int, told: str) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    cores = tuple(replace(one, idle=0.0, iowait=0.0, user=99.0, processes=("gcc[77]",))
+                  for one in scene.facts.cores)  # fmt: skip
+    host = replace(scene.facts.host, idle=0.0)
+    full = replace(scene, facts=replace(scene.facts, cores=cores, host=host), past=History())
+    rows = [text_of(row) for row in limit.stages(full, RX, width)]
+    assert "CORE 6" in rows[0]
+    assert told in rows[2]
+
+
 def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:
     scene = lossy()
     assert limit.related(scene, RX) is RING
@@ -170,7 +184,7 @@ def test_a_full_link_is_not_painted_as_a_fault() -> None:
     full = replace(WIRE, utilisation=1.0)
     other = replace(full, stage="slot")
     assert roles(replace(TX, stage=SENDERS, ladder=(SENDERS, full))) == {"accent"}
-    assert roles(replace(TX, stage=other, ladder=(other,))) == {"warn"}
+    assert roles(replace(TX, stage=other, ladder=(other,))) == {"warn", "accent"}  # core 6 is full
 
 
 def test_a_joint_limit_at_this_end_is_looked_at_too() -> None:

@@ -15,8 +15,8 @@ from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.interfaces import Interfaces
 from nettop.panes import grid, history, overview, page
-from nettop.panes.limit import without_limit
 from nettop.panes.parts import Column, widths
+from nettop.panes.unlimited import without_limit
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
 from nettop.tui.keys import KEYS, OWN
@@ -121,7 +121,7 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     for idle in (1.0, 0.0):
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
-        said = "· nothing waits to be sent or read; other work fills the CPUs; no loss"
+        said = "· nothing waits to be sent or read; the CPUs are full, by programs; no loss"
         assert told == said
     for width in range(40, 120):  # of parts that do not fit on a line
         rows = without_limit(with_facts(scene, flows=(), host=full), width, None)

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from folded import folded
+from recorded_hosts import HERE, HOSTS, last, name
 from scenes import SCENES, WALL, healthy, lossy
 from scenes.limits import IDLE, RING, THREAD, WIRE
 
@@ -15,7 +17,7 @@ from nettop.facts.limits.words import verdict
 from nettop.host.recording import Replay, load
 from nettop.views.observer import Observer
 from nettop.views.scene import Scene
-from nettop.views.stages import at_fault, bars, flow_of, foremost, moves
+from nettop.views.stages import SPENT, Bar, at_fault, bars, flow_of, foremost, moves, taker
 from nettop.views.view import View
 
 PEER = Reading("peer", "there", "senders", "inferred", "no data waits at this end")
@@ -83,7 +85,9 @@ def shown(scene: Scene, view: View = View()) -> list[str]:  # noqa: B008
 def test_the_stages_stand_in_the_order_in_which_data_passes_them() -> None:
     assert shown(lossy()) == ["peer", "wire", "ring", "core", "backlog", "rcvbuf", "thread"]
     sending = View().at(invert=True)
-    assert shown(lossy(), sending) == ["application", "sndbuf", "qdisc", "tx-ring", "wire", "peer"]
+    assert shown(lossy(), sending) == [
+        "application", "sndbuf", "qdisc", "tx-ring", "core", "wire", "peer",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("direction", ["rx", "tx"])
@@ -168,15 +172,53 @@ def test_a_stage_without_a_utilisation_is_as_full_as_the_time_for_which_it_limit
     assert bar.full == full
 
 
+def with_core(user: float, idle: float, iowait: float = 0.0) -> Scene:
+    """A flow of this host whose program runs on core 2, which has that load."""
+    flow = limit("tx", 1e9, PEER)
+    scene = scene_of(replace(flow, over="flow", target="192.0.2.1:9>192.0.2.2:5"), flow)
+    facts = scene.facts
+    assert facts is not None
+    own = replace(facts.flows[0], local="192.0.2.1", local_port=9, remote="192.0.2.2",
+                  remote_port=5, app_cpu=2, irq_cpu=None)  # fmt: skip
+    core = replace(facts.cores[2], cpu=2, processes=("gcc[77]",), user=user, system=0.0,
+                   softirq=0.0, idle=idle, iowait=iowait)  # fmt: skip
+    cores = (*facts.cores[:2], core, *facts.cores[3:])
+    return replace(scene, facts=replace(facts, flows=(own,), cores=cores))
+
+
+def core_bars(scene: Scene) -> list[Bar]:
+    assert scene.facts is not None
+    return [bar for bar in bars(scene.facts, scene.facts.limits[-1]) if bar.stage == "core"]
+
+
+def test_a_full_core_of_the_program_is_a_stage_and_names_what_takes_it() -> None:
+    (bar,) = core_bars(with_core(98.0, 2.0))
+    assert (bar.core and bar.core.cpu, bar.full, bar.limits) == (2, 0.98, False)
+    assert bar.core is not None
+    assert taker(bar.core) == "gcc[77]"
+    assert taker(replace(bar.core, softirq=95.0, user=2.0, system=1.0)) == "softirq"
+    assert taker(replace(bar.core, steal=95.0, user=2.0, system=1.0)) == "the hypervisor"
+    assert core_bars(with_core(10.0, 90.0)) == []
+    assert core_bars(with_core(10.0, 0.0, iowait=90.0)) == []  # for a disk: the core is free
+
+
+@folded("path", HOSTS, ids=name)
+def test_on_a_full_host_the_stages_have_a_core(path: Path) -> None:
+    facts = last(path).facts
+    if facts.host.idle is None or facts.host.idle >= SPENT:
+        return
+    for one in facts.limits:
+        full = [bar.full for bar in bars(facts, one) if bar.stage == "core" and bar.core]
+        assert full, one.target
+        assert (full[0] or 0.0) >= 0.95
+
+
 # Recorded hosts: a finding predicts the next stage that `nettop why` says of the same limit.
-
-
-HOSTS = Path(__file__).parents[1] / "hosts"
 
 
 @pytest.mark.parametrize("host", ["vm-vmxnet3-drops", "vm-virtio-unsent"])
 def test_findings_and_limits_agree_on_what_is_next(host: str) -> None:
-    source = Replay(load(str(HOSTS / f"{host}.host")))
+    source = Replay(load(str(HERE / f"hosts/{host}.host")))
     observer = Observer(source)
     observer.step(collect.always())
     predicted = 0

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
-from ..facts import Facts
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
@@ -17,7 +16,6 @@ from ..terms.text import (
     Line,
     bar,
     cells,
-    clauses,
     continued,
     crop,
     ends,
@@ -27,16 +25,23 @@ from ..terms.text import (
     over,
 )
 from ..terms.units import Units, brief, packets, per_second, share
-from ..views.enough import unjudged, witnesses
-from ..views.past import lost
 from ..views.scene import Peer, Scene, once
-from ..views.stages import PROGRAMS, Bar, at_fault, bars, flow_of, moves, process_of
-from . import interfaces
-from .parts import apart, flow_words, severity
+from ..views.stages import (
+    CORE,
+    PROGRAMS,
+    SOFTIRQ,
+    Bar,
+    at_fault,
+    bars,
+    flow_of,
+    moves,
+    process_of,
+    taker,
+)
+from .parts import apart, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
-    from ..facts.kinds.nic import Nic
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"
@@ -196,7 +201,9 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
 def shown(scene: Scene, limit: Limit | None) -> tuple[Bar, ...]:
     """The stages of the band, without those that are left out where there is little room."""
     facts = scene.facts
-    return tuple(bars(facts, limit)) if facts is not None and limit is not None else ()
+    if facts is None or limit is None:
+        return ()
+    return tuple(bars(facts, limit, scene.past))
 
 
 def fitting(scene: Scene, limit: Limit, width: int) -> list[Bar]:
@@ -247,7 +254,9 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     name = declared()[one.stage].bar
     if one.stage in PROGRAMS:
         name = process_of(one) or name
-    elif one.stage == "core" and one.reading is not None:
+    elif one.core is not None:
+        name = f"CORE {one.core.cpu}"
+    elif one.stage == CORE and one.reading is not None:
         name = one.reading.name.partition(",")[0].upper()
     glyph, role = mark(limit)
     if cells(name) > each - 1:
@@ -274,17 +283,21 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
 
 
 def _figure(one: Bar, each: int, units: Units) -> Line:
-    """What is lost at a stage; else what passes it, or what it could carry."""
+    """What is lost at a stage; else what fills its core, what passes it, or what it could carry."""
     if one.lost:
         return line((f"-{per_second(one.lost)}", "bad"))
     passed = one.passed
+    by = taker(one.core) if one.core is not None else ""
+    if by and (passed is None or by != SOFTIRQ):
+        by = f"by {by}"
+        return line((by if cells(by) < each else by.partition("[")[0], "user"))
     if passed is not None and passed.rate is not None and passed.unit == "packets/s":
         return line((packets(passed.rate), "dim"))
     if one.stage in PROGRAMS and one.moved:
         return line((units.rate(one.moved), "dim"))
     if passed is not None and passed.rate is not None and passed.unit == "bit/s":
         return line((units.speed(passed.rate), "dim"))
-    if one.stage == "core" and passed is not None and passed.rate is not None:
+    if one.stage == CORE and passed is not None and passed.rate is not None:
         return line((f"{passed.rate:.0f}% {'si' if each < 13 else 'softirq'}", "dim"))
     if one.reading is not None and one.reading.capacity is not None:
         return line((f"≤ {units.speed(one.reading.capacity[1])}", "dim"))
@@ -313,86 +326,7 @@ def related(scene: Scene, limit: Limit) -> Finding | None:
     return next((one for one in serious if about(one, limit, flow)), None)
 
 
-BUSY: Final = 5.0  # percent idle below which the CPUs are full
-
-
 def problems(scene: Scene) -> str:
     """The number of serious findings; empty for none."""
     count = sum(finding.severity in SERIOUS for finding in scene.findings)
     return f"{count} problem{'s' * (count > 1)}" if count else ""
-
-
-def unknown(scene: Scene) -> Line | None:
-    """Why there is no verdict; None if enough was read."""
-    facts = scene.facts
-    if facts is None:
-        return None
-    if not facts.cores:
-        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
-        return line((text, "warn"))
-    if facts.cores[0].idle is None and not (scene.origin and scene.shortfall):
-        if why := facts.missing.get("cpu"):
-            return line((f" ? no verdict: CPU times: {why}", "warn"))
-        return line((" … measuring the first interval", "dim"))
-    return None
-
-
-# where packets are lost
-PLACES: Final = ("ring", "backlog", "rcvbuf", "sndbuf", "tx-ring", "qdisc")
-
-
-def uncounted(facts: Facts, nic: Nic) -> list[str]:
-    """The places on the way of the interface's packets whose losses are not known."""
-    paths = [path for path in facts.paths if path.nic == nic.name]
-    if not paths:
-        return ["drops of the interface"] if lost(nic.per_s) is None else []
-    names = [stage.name for path in paths for stage in path.stages
-             if stage.name in PLACES and stage.why and stage.lost is None]  # fmt: skip
-    return list(dict.fromkeys(names))
-
-
-def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
-    """One or two lines: the first finding if it is serious; else what is lost, or that nothing is.
-
-    `nic` is the interface shown.
-    """
-    first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
-    if first is not None:
-        glyph, role = severity(first)
-        return [line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))]
-    advice = len(scene.findings)
-    more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
-    paths = scene.facts.paths if scene.facts is not None else ()
-    losing = max(paths, key=lambda one: one.lost or 0.0, default=None)
-    if losing is not None and losing.lost:
-        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
-        return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
-    if scene.shortfall:
-        return [line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))]
-    parts = [line(part) for part in _sound(scene, nic)]
-    parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
-    first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
-    return [first_row, *(line("  ", *row) for row in rest)]
-
-
-def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
-    """That nothing is lost and nothing waits, as far as counters show it."""
-    facts = scene.facts
-    if facts is None:
-        return ()
-    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
-    if not wired:
-        return ((" · no interface but loopback in this network namespace", ""),)
-    if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
-        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
-    if nic is not None and interfaces.state(nic):
-        return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
-    unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
-    unknown += witnesses(scene.frame) if scene.frame is not None else []
-    idle = facts.host.idle
-    sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
-    if idle is not None and idle < BUSY:
-        full = " other work fills the CPUs;"  # a part ends with its mark: it may end a line
-        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
-    mark, role = ("·", "") if unknown else ("✓", "good")
-    return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))

@@ -14,7 +14,19 @@ from ..views.past import lost
 from ..views.scene import IN_FORCE, Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View
-from . import corelist, ends, flowlist, graph, grid, interfaces, limit, listed, loads, overviewrows
+from . import (
+    corelist,
+    ends,
+    flowlist,
+    graph,
+    grid,
+    interfaces,
+    limit,
+    listed,
+    loads,
+    overviewrows,
+    unlimited,
+)
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
 from .overviewrows import BESIDE, FLOW, MARK, STAGE, STAGES, finding_ids, items, listed_at
@@ -111,7 +123,7 @@ def band(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
     found = foremost(scene, view)
     inner = inside(width, framed=framed)
     rows, name = answer(scene, view, found, inner, **told)
-    if found is not None and told["tall"] and limit.unknown(scene) is None:
+    if found is not None and told["tall"] and unlimited.unknown(scene) is None:
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
@@ -160,12 +172,12 @@ def answer(
     """
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else "THIS HOST"
-    unknown = limit.unknown(scene)
+    unknown = unlimited.unknown(scene)
     if unknown is not None:
         return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
     if found is None or not moves(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        rows = limit.without_limit(scene, width, nic)
+        rows = unlimited.without_limit(scene, width, nic)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)

@@ -12,7 +12,7 @@ from ..views.ask import Next, Pointer
 from ..views.scene import Scene
 from ..views.stages import at_fault, foremost
 from ..views.view import View
-from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed
+from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed, unlimited
 from .frame import FRAMED
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
@@ -56,7 +56,7 @@ def start(scene: Scene, view: View) -> str:
     """
     found = foremost(scene, view)
     named = limit.related(scene, found) if found is not None else None
-    measured = limit.unknown(scene) is None
+    measured = unlimited.unknown(scene) is None
     if named is not None or (measured and (found is None or not at_fault(found))):
         wait = 0.0 if named is None or named.severity == CRITICAL else SETTLED
     else:

@@ -12,21 +12,29 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.flow_words import MOST, QUIET, together
-from ..facts.limits import Limit, Reading, words
+from ..facts.flow_words import MOST, QUIET, name, together
+from ..facts.limits import SECONDS, Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
+from .past import History
 from .scene import Scene, nic_of, once
 from .view import View
 
 if TYPE_CHECKING:
+    from ..facts.kinds.core import Core
     from ..facts.kinds.path import PathStage
     from ..facts.limits.stage import Stage
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
+CORE: Final = "core"
+SOFTIRQ: Final = "softirq"
 PROGRAMS: Final = ("thread", "application")  # stages that are a program of this host
 SELDOM: Final = 0.25  # utilisation from which a bar that is not always shown is shown
+SPENT: Final = 5.0  # percent of a core, or of all, that nothing uses: with less it is full
+
+
+_NONE: Final = History()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class Bar:
     lost: float | None = None
     owner: str = ""  # the process of the flow that stands for the interface
     moved: float | None = None  # bytes/s of payload of its process in the last second
+    core: Core | None = None  # of the stage of the core, where it has no time left
 
 
 def foremost(scene: Scene, view: View) -> Limit | None:
@@ -98,8 +107,11 @@ def moves(limit: Limit) -> bool:
     return limit.over == "socket" or (limit.rate or 0.0) >= least or at_fault(limit)
 
 
-def bars(facts: Facts, limit: Limit) -> list[Bar]:
-    """The stages of the limit's direction in the order in which data passes them."""
+def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
+    """The stages of the limit's direction in the order in which data passes them.
+
+    Whether a core is full is judged by the `past` of the time of the verdict.
+    """
     nic = next((one for one in facts.nics if one.name == limit.nic), None)
     card = nic is not None and nic.kind == "nic"
     path = next((one for one in facts.paths
@@ -128,11 +140,59 @@ def bars(facts: Facts, limit: Limit) -> list[Bar]:
                   _lost(facts, first, passing), owner)  # fmt: skip
         if stage.name in PROGRAMS:
             bar = replace(bar, moved=_moved(facts, limit, process_of(bar)))
+        if stage.name == CORE:
+            bar = _on_full_core(bar, facts, flow, past)
         always = any(limit.direction in one.always for one in place)
         seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
+
+
+def _on_full_core(bar: Bar, facts: Facts, flow: Limit, past: History) -> Bar:
+    """The bar of the core, of one without time left where the data needs such a core.
+
+    That which takes the interrupts, that of the program, then, where no core of the host has time
+    left, the one with most soft interrupts. Where a core limits, it is that one.
+    """
+    known = {core.cpu: core for core in facts.cores}
+    own = bar.reading.number if bar.reading is not None else None
+    wanted = [own]
+    if not bar.limits:
+        ends = [one for one in facts.flows if name(one) == flow.target]
+        wanted += [cpu for one in ends for cpu in (one.irq_cpu, one.app_cpu)]
+        if not ends:
+            wanted += [nic.irq_top_cpu for nic in facts.nics if nic.name == flow.nic]
+        if facts.host.idle is not None and facts.host.idle < SPENT:
+            wanted += [max(known, key=lambda cpu: known[cpu].softirq or 0.0, default=None)]
+    for core in (known[cpu] for cpu in wanted if cpu in known):
+        if (used := _used(core, past)) < 100 - SPENT:
+            continue
+        if core.cpu == own:
+            return replace(bar, core=core)
+        return replace(bar, core=core, reading=None, full=used / 100)
+    return bar
+
+
+def _used(core: Core, past: History) -> float:
+    """The mean load of a core over the time of the verdict, percent; waiting for disks is none."""
+    seen = [one for one in past.moments(SECONDS) if core.cpu in one.cpus]
+    every = [sum(kind[one.cpus.index(core.cpu)] for kind in one.kinds) for one in seen]
+    if every:
+        return sum(every) / len(every)
+    return 0.0 if core.idle is None else 100 - core.idle - (core.iowait or 0.0)
+
+
+def taker(core: Core) -> str:
+    """What takes most of the time of a core: a process NAME[PID], softirq, or the hypervisor.
+
+    Empty for a process that is not known.
+    """
+    soft, steal = (core.softirq or 0.0) + (core.irq or 0.0), core.steal or 0.0
+    work = (core.user or 0.0) + (core.system or 0.0)
+    if max(soft, steal) <= work:
+        return core.processes[0] if core.processes else ""
+    return SOFTIRQ if soft >= steal else "the hypervisor"
 
 
 def process_of(bar: Bar) -> str:

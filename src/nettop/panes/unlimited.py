@@ -1,0 +1,98 @@
+"""What stands in place of the limit where none is known: why, what is lost, that nothing is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..advice.rules.severity import SERIOUS
+from ..facts import Facts
+from ..terms.text import Line, clauses, few, line
+from ..terms.units import per_second
+from ..views.enough import unjudged, witnesses
+from ..views.past import lost
+from ..views.scene import Scene
+from ..views.stages import SPENT, taker
+from . import interfaces
+from .parts import flow_words, severity
+
+if TYPE_CHECKING:
+    from ..facts.kinds.nic import Nic
+
+TAKERS: Final = 2  # of the CPU time, that are named
+
+
+def unknown(scene: Scene) -> Line | None:
+    """Why there is no verdict; None if enough was read."""
+    facts = scene.facts
+    if facts is None:
+        return None
+    if not facts.cores:
+        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
+        return line((text, "warn"))
+    if facts.cores[0].idle is None and not (scene.origin and scene.shortfall):
+        if why := facts.missing.get("cpu"):
+            return line((f" ? no verdict: CPU times: {why}", "warn"))
+        return line((" … measuring the first interval", "dim"))
+    return None
+
+
+# where packets are lost
+PLACES: Final = ("ring", "backlog", "rcvbuf", "sndbuf", "tx-ring", "qdisc")
+
+
+def uncounted(facts: Facts, nic: Nic) -> list[str]:
+    """The places on the way of the interface's packets whose losses are not known."""
+    paths = [path for path in facts.paths if path.nic == nic.name]
+    if not paths:
+        return ["drops of the interface"] if lost(nic.per_s) is None else []
+    names = [stage.name for path in paths for stage in path.stages
+             if stage.name in PLACES and stage.why and stage.lost is None]  # fmt: skip
+    return list(dict.fromkeys(names))
+
+
+def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
+    """One or two lines: the first finding if it is serious; else what is lost, or that nothing is.
+
+    `nic` is the interface shown.
+    """
+    first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
+    if first is not None:
+        glyph, role = severity(first)
+        return [line((f" {glyph} ", role), (clauses(first.title, width - 3), "strong"))]
+    advice = len(scene.findings)
+    more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
+    paths = scene.facts.paths if scene.facts is not None else ()
+    losing = max(paths, key=lambda one: one.lost or 0.0, default=None)
+    if losing is not None and losing.lost:
+        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
+        return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
+    if scene.shortfall:
+        return [line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))]
+    parts = [line(part) for part in _sound(scene, nic)]
+    parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
+    first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
+    return [first_row, *(line("  ", *row) for row in rest)]
+
+
+def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
+    """That nothing is lost and nothing waits, as far as counters show it."""
+    facts = scene.facts
+    if facts is None:
+        return ()
+    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
+    if not wired:
+        return ((" · no interface but loopback in this network namespace", ""),)
+    if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
+        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+    if nic is not None and interfaces.state(nic):
+        return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
+    unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
+    unknown += witnesses(scene.frame) if scene.frame is not None else []
+    idle = facts.host.idle
+    sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
+    if idle is not None and idle < SPENT:
+        by = few(dict.fromkeys(map(taker, facts.cores)), TAKERS) or "programs"
+        full = f" the CPUs are full, by {by};"  # a part ends with its mark: it may end a line
+        return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
+    mark, role = ("·", "") if unknown else ("✓", "good")
+    return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))
