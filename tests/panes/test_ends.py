@@ -41,7 +41,7 @@ def test_one_line_has_the_stages_of_both_hosts_and_marks_the_limit() -> None:
     head, stages, lost = rows(PEER)
     assert head.startswith(" ⇄ rsync[4] → rsyncd[9] ")
     assert head.endswith("limited by CPU time of thread rsyncd[9], at web2")
-    assert stages == ("   web1: thread 17% > sndbuf > qdisc │ path │ web2: core 30% > thread 95% ✗")
+    assert stages == ("   web1: thread 17% > sndbuf > qdisc │ path │ web2: core 30% > ● thread 95%")
     assert lost.startswith("   lost 12 to 14 of 120,000 segments; most at web2: at most 14  eth0")
 
 
@@ -49,7 +49,7 @@ def test_one_line_has_the_stages_of_both_hosts_and_marks_the_limit() -> None:
 def test_a_narrow_line_keeps_what_is_known_and_the_limit(width: int) -> None:
     for row in ends.band(Scene(peer=PEER), width):
         assert cells(text_of(row)) <= width
-    assert rows(PEER, 60)[1] == "   web1: thread 17% │ path │ web2: core 30% > thread 95% ✗"
+    assert rows(PEER, 60)[1] == "   web1: thread 17% │ path │ web2: core 30% > ● thread 95%"
 
 
 def test_a_program_that_is_inferred_to_hand_over_no_more_has_no_figure() -> None:
@@ -58,7 +58,7 @@ def test_a_program_that_is_inferred_to_hand_over_no_more_has_no_figure() -> None
     shown = rows(replace(PEER, joined=(one,)))[1]
     assert shown.startswith("   web1: application > thread 17% > sndbuf")
     one = replace(one, limit=replace(LIMIT, stage=idle))
-    assert "application 100% ✗" in rows(replace(PEER, joined=(one,)))[1]
+    assert "● application 100% > " in rows(replace(PEER, joined=(one,)))[1]
 
 
 def test_the_last_picture_stays_below_the_sentence() -> None:

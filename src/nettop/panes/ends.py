@@ -13,6 +13,7 @@ from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
 from ..terms.units import many
 from ..views.scene import Peer, Scene
+from .limit import mark
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -60,9 +61,12 @@ def head(one: Joined, peer: Peer, width: int) -> Line:
     limit = one.limit
     where = {HERE: f", at {peer.hosts[0]}", THERE: f", at {peer.hosts[1]}"}
     text = words.limited(limit, where.get(limit.stage.end, ""))
+    glyph, role = mark(limit)
     programs = f"{one.writer} → {one.reader} "
     for ways in (programs, _NUMBER.sub("", programs), ""):
-        row = line((" ⇄ ", "accent"), (f"{ways}{words.rate(limit)} ", ""), (text, "strong"))
+        row = line(
+            (" ⇄ ", "accent"), (f"{ways}{words.rate(limit)} ", ""), (f"{glyph} {text}", role)
+        )
         if line_cells(row) <= width:
             break
     return row
@@ -79,6 +83,7 @@ def stages(one: Joined, peer: Peer, width: int) -> Line:
 
 def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
     out = line(" " * MARGIN)
+    glyph, role = mark(one.limit)
     hosts = {HERE: peer.hosts[0], THERE: peer.hosts[1]}
     end = ""
     for step in one.line:
@@ -91,7 +96,7 @@ def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
             out += line((f"{hosts[step.end][:NAME]}: ", "head")) if step.end in hosts else ()
         else:
             out += line((" > ", "faint"))
-        out += line((f"{step.stage}{used}{' ✗' if limits else ''}", "warn" if limits else ""))
+        out += line((f"{glyph} {step.stage}{used}", role) if limits else f"{step.stage}{used}")
         end = step.end
     return out
 

@@ -11,7 +11,7 @@ from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene
 from ..views.view import Spot, View
-from .flowpage import CALM
+from .limit import limit_cell
 from .parts import Cell, Column, Order, fitted, marked, ordered
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
         str(len(one.flows)),
         (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
         (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),
-        (limit if count == len(one.flows) else f"{limit} ({count})",
-         "dim" if limit in (*CALM, UNKNOWN) else "warn"),
+        limit_cell(scene, next((flow for flow in one.flows if flow.limit == limit), None),
+                     limit if count == len(one.flows) else f"{limit} ({count})"),
         (seconds(max(times)) if times else UNKNOWN, ""),
         (f"{again:.0f}", "bad" if again else "dim"),
         ",".join(map(str, cores)) or UNKNOWN,

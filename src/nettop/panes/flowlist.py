@@ -13,6 +13,7 @@ from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, per_second, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
+from .limit import limit_cell
 from .parts import Cell, Column, fitted, listing
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ COLUMNS: Final = (
     Column("FLOW", 24, grow=2),
     Column("RATE NOW", 10, ">"),
     Column("LAST MINUTE", 11),
-    Column("LIMITED BY", 21, grow=1),
-    Column("LIMIT", 11),
+    Column("LIMITED BY", 22, grow=1),
+    Column("LIMIT", 13),
     Column("RTT", 8, ">"),
     Column("RETR", 6, ">"),
     Column("CORE ← IRQ", 10, ">"),
@@ -106,7 +107,6 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
     limit = flow.limit or UNKNOWN
     known = declared().get(limit)
-    calm = known is None or not known.fault
     words = (known.words if known else limit).removeprefix("the ")
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
     drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
@@ -117,8 +117,8 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         _place(flow),
         (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
-        (words, "dim" if calm else "warn"),
-        (limit, "dim" if calm else "warn"),
+        limit_cell(scene, flow, words),
+        limit_cell(scene, flow, limit),
         seconds(flow.rtt),
         (drops, "bad" if flow.drops_per_s or (flow.loss_ratio or 0.0) > 0.001 else "dim"),
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),

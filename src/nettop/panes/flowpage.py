@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.stages import declared, way
 from ..terms import braille
@@ -18,13 +17,12 @@ from ..views.timeline import traces
 from . import ends
 from .graph import rounded
 from .grid import beside
-from .limit import mark
+from .limit import mark, of_flow
 from .parts import flow_words, section
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
 
-CALM: Final = (None, "none", "application", "timer", "request")  # nothing here lifts these
 WIDE: Final = 110  # columns from which stages and figures are side by side
 CAPACITY: Final = 19  # columns of what a stage could carry
 ROOMY: Final = 70  # columns from which a stage has a bar
@@ -41,23 +39,16 @@ TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]]
 )
 
 
-def limit_of(flow: Flow, scene: Scene) -> Limit | None:
-    """The verdict of the model on this flow; None where it wants to move no more."""
-    limits = scene.facts.limits if scene.facts is not None else ()
-    key = ("flow", name(flow), flow.namespace)
-    return next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
-
-
 def verdict(flow: Flow, limit: Limit | None, width: int, units: Units) -> list[Line]:
     """What limits the flow, what would limit it next, and the measurement behind the limit."""
     if not flow.limit and not flow.limit_why:
         return []
     known = declared().get(flow.limit or "")
     text = f"limited by {known.words}" if known is not None else "not limited"
+    role, why = "dim", flow.limit_why or ""
     if limit is not None:
-        text = words.verdict(limit, shown=units)
-    why = flow.limit_why or ""
-    role = "dim" if flow.limit in CALM else "warn"
+        glyph, role = mark(limit)
+        text = f"{glyph} {words.verdict(limit, shown=units)}"
     both = line((f" {text}", role), f"  {why}")
     if line_cells(both) <= width:
         return [both]
@@ -171,7 +162,7 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
             (f"   {flow.protocol} {place}", "dim"),
         )
     )
-    limit = limit_of(flow, scene)
+    limit = of_flow(scene, flow)
     out += verdict(flow, limit, width, scene.units)
     out += ends.of_flow(flow, scene, width)
     out += process(flow, scene, width)

@@ -18,6 +18,7 @@ from ..views.view import Spot, View, chosen
 from . import flowgroups, flowpage
 from .flowlist import payload, read_ago
 from .frame import drawn_inside, enclosed
+from .limit import limit_cell
 from .parts import (
     Cell,
     Column,
@@ -48,12 +49,12 @@ NEEDS: tuple[str, ...] = (
 )  # fmt: skip
 DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
 COLUMNS: Final = (
-    Column("PROCESS", 14, grow=2),
+    Column("PROCESS", 13, grow=2),
     Column("LOCAL", 6, ">"),
     Column("PEER", 21, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
-    Column("LIMIT", 11),
+    Column("LIMIT", 13),
     Column("RTT", 7, ">"),
     Column("RETR/s", 7, ">"),
     Column("CWND", 6, ">"),
@@ -184,7 +185,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         peer(flow),
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-        (limit, "dim" if limit in (*flowpage.CALM, UNKNOWN) else "warn"),
+        limit_cell(scene, flow, limit),
         seconds(flow.rtt),
         (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
         UNKNOWN if flow.cwnd is None else str(flow.cwnd),

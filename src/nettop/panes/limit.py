@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
+from ..facts.flow_words import name
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
@@ -38,10 +39,11 @@ from ..views.stages import (
     process_of,
     taker,
 )
-from .parts import apart, severity
+from .parts import Cell, apart, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
+    from ..facts.kinds.flow import Flow
 
 
 CROWDED: Final = "other programs run on its core: move it, or them"
@@ -63,6 +65,25 @@ def mark(limit: Limit) -> tuple[str, str]:
     return "●", "accent"
 
 
+@once
+def _of_flows(scene: Scene) -> dict[tuple[str, str | None], Limit]:
+    """The limits of flows, by target and namespace."""
+    limits = scene.facts.limits if scene.facts is not None else ()
+    return {(one.target, one.namespace): one for one in limits if one.over == "flow"}
+
+
+def of_flow(scene: Scene, flow: Flow) -> Limit | None:
+    """The limit of a flow; None where it wants to move no more, or is not judged."""
+    return _of_flows(scene).get((name(flow), flow.namespace))
+
+
+def limit_cell(scene: Scene, flow: Flow | None, text: str) -> Cell:
+    """The cell of a table with what limits a flow: the mark of the limit, and the text."""
+    one = of_flow(scene, flow) if flow is not None else None
+    glyph, role = mark(one) if one is not None else ("", "dim")
+    return f"{glyph} {text}".lstrip(), role
+
+
 def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
     """Whether a finding concerns the interface, the process or the flow that limits."""
     name = str(finding.target)
@@ -81,7 +102,7 @@ def verdict(
     glyph, role = mark(limit)
     at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
     text = words.limited(limit, at)
-    head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
+    head = line((f" {glyph} {text[0].upper()}{text[1:]}", role))
     because = (limit.stage.cause if counted else "") or _because(limit)
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
