@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from pane_text import words
 from scenes import RING, big, lossy, storied
 
@@ -51,10 +52,36 @@ def test_the_header_says_that_nettop_is_not_root() -> None:
 def test_a_recording_offers_the_copy_of_a_command_and_no_change() -> None:
     scene = lossy()
     one = listed.standing(scene)[0]
-    assert listed.keys_of(scene, one) == "a apply  p prove "
+    acts = "a apply: the link may drop for seconds  p prove "
+    assert listed.keys_of(scene, one) == acts
     assert listed.keys_of(replace(scene, origin=RECORDING), one) == "y copy "
     away = replace(scene, origin=SceneOrigin("host", "ssh web1"))
-    assert listed.keys_of(away, one) == "a apply  p prove "
+    assert listed.keys_of(away, one) == acts
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize(("risk", "harm"), [("link", "link may drop"), ("queues", "a few packets")])
+def test_what_a_change_may_do_stands_beside_its_key(
+    size: tuple[int, int], risk: str, harm: str
+) -> None:
+    scene = lossy()
+    steps = tuple(replace(one, risk=risk) for one in scene.steps(RING.id))
+    scene = replace(scene, plans={**scene.plans, RING.id: steps})
+    *rows, _ = map(text_of, page.compose(scene, View(size=size).at(on=RING.id), *size))
+    acts = [at for at, row in enumerate(rows) if "a apply" in row or "a: " in row]
+    assert acts
+    for at in acts:  # above the commands it stands with each command
+        below = 5 if "WHAT TO DO" in rows[at] else 1
+        assert harm in " ".join(rows[at : at + below]), rows[at]
+
+
+def test_a_change_without_a_risk_has_no_words_of_it() -> None:
+    scene = lossy()
+    steps = tuple(replace(one, risk="none") for one in scene.steps(RING.id))
+    one = listed.standing(scene)[0]
+    calm = replace(scene, plans={RING.id: steps})
+    assert listed.keys_of(calm, one) == "a apply  p prove "
+    assert listed.keys_of(calm, one, 60) == "a p "
 
 
 def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:

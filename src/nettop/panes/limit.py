@@ -106,9 +106,13 @@ def verdict(
     because = (limit.stage.cause if counted else "") or _because(limit)
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
-    if room < 12:
+    below = bool(keys and more) and room < 12  # beside the keys there is no room for it
+    if room < 12 and not below:
         keys, room = (), width - line_cells(head)
-    first, *others = continued(rest, room, width - 4, more)
+    if below:
+        first, others = "", continued(because, width - 4, width - 4, more - 1)
+    else:
+        first, *others = continued(rest, room, width - 4, more)
     later = [line("   ", (text, "")) for text in others]
     return [ends((*head, *line((first, ""))), keys, width), *later]
 
@@ -206,11 +210,9 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
                 after, taken = "", 0
             text = line("   ", (change, "strong"))
             shell = line((f"   # {step.shell}", "dim"))
-            risk = line(("   reverts unless confirmed", "dim")) if step.risk == "link" else ()
-            for more in (shell, risk):
-                if step.shell and line_cells(text) + line_cells(more) + taken <= width:
-                    text += more
-        else:
+            if step.shell and line_cells(text) + line_cells(shell) + taken <= width:
+                text += shell
+        elif at_fault(limit) and finding.severity in ADVISED:
             glyph, role = severity(finding)
             text = line((f"   {glyph} ", role), finding.title)
     room = width - taken

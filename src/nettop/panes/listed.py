@@ -22,7 +22,7 @@ from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
 from ..views.stages import foremost, moves
 from ..views.view import View
 from .frame import filled, inside, part
-from .parts import clock, listing, section, severity
+from .parts import HARMS, clock, listing, section, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -193,13 +193,23 @@ def count(rows: list[Listed]) -> str:
 
 
 def keys_of(scene: Scene, one: Listed, width: int = 80) -> str:
-    """The keys for a finding, without their words where there is little room."""
+    """The keys for a finding, without their words where there is little room.
+
+    Beside the key that applies it stands what this may do to traffic; `width` 0: it does not act.
+    """
     keys = planned(one.id, scene) and (offered(one, scene) or (COPY,))
     if not keys:
         return "" if width < NARROW else "Enter why "
-    if width < NARROW:
-        return "".join(f"{hint.key} " for hint in keys)
-    return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1]
+    risks = {step.risk for step in scene.steps(one.id)} if width else set[str]()
+    harm = next(
+        (f": {words[width < NARROW]}" for risk, words in HARMS.items() if risk in risks), ""
+    )
+    texts = (
+        (hint.key if width < NARROW else f"{hint.key} {hint.text}")
+        + (harm if hint in FIX[:1] else "")
+        for hint in keys
+    )
+    return (" " if width < NARROW and not harm else "  ").join(texts) + " "
 
 
 def finding_lines(

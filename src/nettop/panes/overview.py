@@ -184,7 +184,7 @@ def answer(
     one = next((one for one in listed.standing(scene) if one.id == view.spot.on), None)
     keys: Line = ()
     if finding is not None and one is not None and one.id == finding.id:
-        keys = line((listed.keys_of(scene, one), "key"))
+        keys = line((listed.keys_of(scene, one, width), "key"))
     counted = tall and limit.counts(scene, found)
     words = [
         *limit.verdict(found, width, keys, scene.peer, counted=counted, more=more),

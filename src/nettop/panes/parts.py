@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROLES: Final = {"critical": "bad", "warning": "warn", "advice": "accent", "info": "dim"}
+HARMS: Final = {  # what a change may do to traffic, also in few words; the worst first
+    "link": ("the link may drop for seconds", "link may drop"),
+    "queues": ("a few packets are lost", "loses a few packets"),
+}
 RISKS: Final = {  # of a setting: text, role
     "none": ("no interruption", "good"),
-    "queues": ("the queues restart: a few packets are lost", "warn"),
-    "link": ("the link may drop for seconds; reverts unless confirmed", "warn"),
+    "queues": (f"the queues restart: {HARMS['queues'][0]}", "warn"),
+    "link": (f"{HARMS['link'][0]}; reverts unless confirmed", "warn"),
     "reboot": ("takes effect at the next boot", "dim"),
     "advice": ("advice only; nettop does not apply it", "dim"),
 }
