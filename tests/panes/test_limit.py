@@ -4,21 +4,22 @@ from dataclasses import replace
 
 import pytest
 from pane_text import words
+from recorded_hosts import HERE, last
 from scenes import FAR, RING, lossy
 from scenes.limits import LOSSY, SENDERS, WIRE
 
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.stages import declared
-from nettop.panes import limit, page
+from nettop.panes import limit, overviewrows, page
 from nettop.terms.text import cells, text_of
 from nettop.views.past import History
-from nettop.views.scene import Step
-from nettop.views.stages import places
+from nettop.views.scene import Scene, Step
+from nettop.views.stages import foremost, places
 from nettop.views.view import View
 
 (RX, TX, _) = LOSSY
-
 KEYS = "a apply: the link may drop for seconds  p prove"
+
 
 def test_every_stage_has_a_bar_on_a_way_and_a_precedence_of_its_own() -> None:
     stages = declared().values()
@@ -125,9 +126,35 @@ def test_what_takes_a_full_core_stands_at_its_stage(width: int, told: str) -> No
     assert told in rows[2]
 
 
+OF_THE_LIMIT = {  # of recorded hosts: others are listed first, or are about the thread or the host
+    "loss-router-queue": "segments-arrive-with-gaps",
+    "one-stream-as-fast-as-it-goes": "thread-waits-for-cpu",
+    "a-receive-limit-of-128-kib-over-30-ms-ipv6": "receive-cap-below-bdp",
+    "a-policer-at-the-far-end-drops-segments": "losses-on-the-path",
+}
+
+
+@pytest.mark.parametrize(("host", "rule"), OF_THE_LIMIT.items())
+def test_the_finding_under_the_cursor_is_that_of_the_headline(host: str, rule: str) -> None:
+    seen = last(HERE / f"live/recordings/{host}.host.gz")
+    scene = Scene(facts=seen.facts, frame=seen.frame, findings=seen.judgement.findings)
+    found = foremost(scene, View())
+    assert found is not None
+    named = limit.related(scene, found)
+    assert named is not None
+    assert named.rule == rule
+    assert overviewrows.start(scene, View()) == named.id
+
+
 def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:
     scene = lossy()
     assert limit.related(scene, RX) is RING
+    lost = replace(FAR, id="losses@1", severity="info", relieves=("path",))
+    path = replace(RX, stage=Reading("path", "there", "path", "measured", "1% lost"))
+    known = replace(scene, findings=(RING, FAR, lost))
+    assert limit.related(known, path) is lost  # the headline rests on it, not on the first one
+    assert limit.related(known, replace(path, joint=("ring",))) is lost
+    assert limit.related(scene, path) is None
     assert limit.related(replace(scene, findings=(FAR,)), RX) is FAR  # of the process
     assert limit.related(scene, replace(RX, nic="eth1", target="eth1", pid=1)) is None
     assert limit.related(scene, replace(RX, stage=WIRE)) is None  # a full link needs no cure

@@ -52,6 +52,7 @@ BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 PAYLOAD: Final = "wire"  # the stage whose capacity is that of TCP payload
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
+HOST: Final = "host"  # target of a finding about the whole host
 ADVISED: Final = ("critical", "warning", "advice")
 LEAST: Final = 10  # columns of a stage
 MOST: Final = 28
@@ -88,7 +89,9 @@ def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
     """Whether a finding concerns the interface, the process or the flow that limits."""
     name = str(finding.target)
     near = (limit.nic, limit.target, str(limit.pid))
-    return name.partition("/")[0] in near or name.endswith(f":{flow.target.replace('>', '-')}")
+    device = name.partition("/")[0]
+    whole = name.endswith(f":{flow.target.replace('>', '-')}")
+    return device in near or whole or f"[{limit.pid}]" in finding.about
 
 
 def verdict(
@@ -340,13 +343,21 @@ def lines(
 
 
 def related(scene: Scene, limit: Limit) -> Finding | None:
-    """The first serious finding about what limits; None if the limit needs no fix."""
+    """The finding of the limit: the first about what limits, or the host, that relieves the stage.
+
+    Where this host is at fault, else the first serious one about it; None: there is none.
+    """
     facts = scene.facts
-    if facts is None or not at_fault(limit) or not moves(limit):
+    if facts is None or not moves(limit):
         return None
     flow = flow_of(facts, limit)
-    serious = (one for one in scene.findings if one.severity in ADVISED)
-    return next((one for one in serious if about(one, limit, flow)), None)
+    near = [one for one in scene.findings if about(one, limit, flow)]
+    every = (*near, *(one for one in scene.findings if one.target == HOST))
+    for stage in (limit.stage.stage, *limit.joint):
+        if (own := next((one for one in every if stage in one.relieves), None)) is not None:
+            return own
+    serious = (one for one in near if one.severity in ADVISED)
+    return next(serious, None) if at_fault(limit) else None
 
 
 def problems(scene: Scene) -> str:

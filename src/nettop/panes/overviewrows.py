@@ -10,7 +10,7 @@ from ..facts.limits import SECONDS
 from ..terms.text import text_of
 from ..views.ask import Next, Pointer
 from ..views.scene import Scene
-from ..views.stages import at_fault, foremost
+from ..views.stages import at_fault, foremost, moves
 from ..views.view import View
 from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed, unlimited
 from .frame import FRAMED
@@ -52,15 +52,17 @@ def start(scene: Scene, view: View) -> str:
     """The finding of what limits, which the headline names; else the first one.
 
     The cursor stays where it is once it is there. So in the first seconds it waits for the finding
-    of what this host limits, which must have held for some time, and for a more severe one.
+    of what is seen to limit, which must have held for some time, and for a more severe one.
     """
     found = foremost(scene, view)
     named = limit.related(scene, found) if found is not None else None
-    measured = unlimited.unknown(scene) is None
-    if named is not None or (measured and (found is None or not at_fault(found))):
-        wait = 0.0 if named is None or named.severity == CRITICAL else SETTLED
+    seen_to_limit = found is not None and moves(found) and found.stage.kind != "inferred"
+    if named is not None:
+        wait = 0.0 if named.severity == CRITICAL else SETTLED
     else:
-        wait = SECONDS
+        measured = unlimited.unknown(scene) is None
+        at_once = measured and not (seen_to_limit or (found is not None and at_fault(found)))
+        wait = 0.0 if at_once else SECONDS
     seen = scene.past.fine
     if seen and scene.wall - seen[0].wall < wait:
         return ""
