@@ -7,7 +7,7 @@ from ipaddress import ip_address
 import pytest
 from netlink_bytes import message
 
-from nettop.collect import time_wait
+from nettop.collect import sockets_tcp, time_wait
 from nettop.host.netlink import diag
 from nettop.host.netlink.codec import Request
 
@@ -96,3 +96,10 @@ def test_what_cannot_be_read_is_an_error() -> None:
         time_wait.waiting("sockets: used 3\n")
     with pytest.raises(ValueError, match="cut off"):
         time_wait.parse(message(diag.EVERY_FAMILY, bytes(40)))
+
+
+@pytest.mark.parametrize("remote", ["10.0.0.2", "fd00::2"])
+def test_what_the_server_has_not_closed_is_no_row_but_its_other_end_is_kept(remote: str) -> None:
+    left: dict[bytes, bytes] = {}
+    assert sockets_tcp.parse(waits(1, remote, state=5), {}, {}, left=left) == []
+    assert [sockets_tcp.other_end(one) for one in left.values()] == [(remote, 443)]

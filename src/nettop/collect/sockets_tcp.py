@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from typing import Final, NamedTuple, cast
@@ -91,6 +91,7 @@ class Known:
     listening: frozenset[int] = frozenset()  # inodes of sockets that listen
     queued: frozenset[int] = frozenset()  # of these, those with connections not yet accepted
     opened: int = 0  # sockets that appeared after the first reading
+    left: Mapping[bytes, bytes] = field(default_factory=dict)  # as of `parse`
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -107,13 +108,14 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         return last.names.setdefault(index, str(index))
 
     reply = diag.tcp(source)
-    rows = parse(reply, last.seen, seen, name_of)
+    left: dict[bytes, bytes] = {}
+    rows = parse(reply, last.seen, seen, name_of, left=left)
     opened = sum([cookie not in last.seen for cookie in seen])
     if opened or last.subflows:  # no other socket becomes one; the search takes a while
         last.subflows = diag.SUBFLOW in reply
     if last.reading:
         last.opened += opened
-    last.seen = seen
+    last.seen, last.left = seen, left
     last.reading += 1
     doors = [row for row in rows if type(row) is Row and row.state == "listen"]  # none is packed
     last.listening = frozenset([row.inode for row in doors])
@@ -127,16 +129,20 @@ def parse(
     seen: dict[bytes, Seen],
     name_of: Callable[[int], str] = str,
     namespace: int = 0,
+    left: dict[bytes, bytes] | None = None,
 ) -> list[Row]:
     """The rows of one answer; `seen` is filled with what the next call needs as `before`.
 
-    `name_of` gives the name of an interface by its index, for sockets bound to one. ValueError if
-    the answer is cut off.
+    `left` is filled with the other ends (`other_end`) of what no program has any more and the peer
+    has not closed, by cookie: the kernel keeps them for a minute (tcp_fin_timeout). `name_of` gives
+    the name of an interface by its index, for sockets bound to one. ValueError if the answer is cut
+    off.
     """
     rows: list[Row] = []
     layouts: dict[int, _Layout] = {}
     packs = len(reply) > MANY
     shared: dict[bytes, Ends] = {}
+    gone = {} if left is None else left
     behind = Behind(before if packs else {})
     at, whole = 0, len(reply)
     while at < whole:
@@ -157,7 +163,9 @@ def parse(
             if old is not None and old[0] is not None and _digest(reply, at, old[1], end) == old[0]:
                 seen[cookie] = old
                 rows.append(old[2])
-            elif not _left(reply, at):
+            elif _left(reply, at):
+                gone[cookie] = _end(reply, at)
+            else:
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
@@ -188,6 +196,17 @@ def _left(reply: bytes, at: int) -> bool:
     One in FIN_WAIT2 that a program still has received no end: it may receive much.
     """
     return reply[at + 17] == diag.FIN_WAIT_2 and not any(reply[at + _INODE_AT : at + _INODE_AT + 4])
+
+
+def _end(reply: bytes, at: int) -> bytes:
+    """Family, port and address of the other end."""
+    return reply[at + 16 : at + 17] + reply[at + 22 : at + 24] + reply[at + 40 : at + 56]
+
+
+def other_end(raw: bytes) -> tuple[str, int]:
+    """Address and port of an end as `parse` keeps it (`_end`)."""
+    size = 4 if raw[0] == diag.IPV4 else 16
+    return route.ip(raw[3 : 3 + size]), int.from_bytes(raw[1:3], "big")
 
 
 def _packed(

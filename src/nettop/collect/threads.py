@@ -6,7 +6,7 @@ sockets hold or dropped data, that let connections wait, or take too slowly what
 socket, are read, for some readings after that:
 those of other network namespaces too, and programs that feed or drain them, though no single sample
 sees them at it: a thread that waits for a CPU does not wait at its pipe. After them those that
-owe a client an answer. The collectors of
+owe a client an answer, or wait for one. The collectors of
 sockets, `socket_owners` and `waits` store these processes in the shared memory.
 """
 
@@ -85,6 +85,7 @@ class Moving:
     parts: dict[int, _Part] = field(default_factory=dict)  # by namespace; 0: this one
     others: dict[int, int] = field(default_factory=dict)  # feed or drain these (`waits`): the same
     readers: tuple[int, ...] = ()  # programs behind TUN and TAP interfaces, by `tun_readers`
+    asking: tuple[int, ...] = ()  # programs that wait for an answer, by `tcp_questions`
     drops: dict[int, int] = field(default_factory=dict)  # datagrams, by inode
     cgroups: frozenset[str] = frozenset()
     memory_cgroups: frozenset[str] = frozenset()
@@ -175,7 +176,7 @@ def _moving(memory: Memory) -> list[int]:
             left[holders[udp.inode]] = _ROUNDS
     known.drops = {udp.inode: udp.drops for udp in datagrams}
     owing = (pid for part in parts.values() for pid in part.owing)
-    left = dict.fromkeys(known.readers, 1) | dict.fromkeys(owing, LATER) | left
+    left = dict.fromkeys((*known.readers, *known.asking), 1) | dict.fromkeys(owing, LATER) | left
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
     return list(known.rounds)

@@ -6,6 +6,8 @@ tcp_retransmit_timer()). A refused connection is closed at once and is not liste
 
 A connection that was not there at the last look is fresh. Where nearly all are, at each look, each
 of them carries little before it is closed.
+
+Where the other end takes what is sent and its program answers nothing: collector `tcp_questions`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts
+from ..connections import openers
 from ..flow_words import end, owners
 from ..kind import Kind
 from ..peers import far, through
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
 
 MOST: Final = 16  # destinations: those with most sockets
+SHOWN_NAMES: Final = 2  # programs that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +158,77 @@ def openings(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG00
 OPENING = Kind(
     Opening, "openings", needs=("sockets_tcp", "socket_owners"), build=openings, lasts=True,
     example={"id": "192.0.2.7:443"},
+)  # fmt: skip
+
+
+_LOOPS: Final = ("epoll", "io_")  # calls of an event loop, which waits for other things too
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One remote address and port that takes what is sent to it, and answers nothing."""
+
+    id: str = label("remote address:port")
+    waiting: int = gauge(
+        "connections on which nothing ever came, two seconds or more after data was sent",
+        "connections", default=0,
+    )  # fmt: skip
+    fresh: int = gauge(
+        "of these, those opened in the last minute on which all was sent at once", "connections",
+        default=0,
+    )  # fmt: skip
+    reading: int = gauge(
+        "of these, those of programs of which a thread waits for data", "connections", default=0
+    )
+    longest: float | None = maybe("longest of these waits", "s")
+    given_up: int = gauge(
+        "requests given up in the last ten seconds without an answer", "connections", default=0
+    )
+    asked: int = gauge(
+        "requests of about a minute without an answer, those that wait with them", "connections",
+        default=0,
+    )  # fmt: skip
+    answered: bool = gauge("data came from it in the last ten seconds", default=False)
+    who: str = gauge("the programs that ask", default="a program of this host")
+    served: str = gauge("the program of this host that does not answer; empty: another host",
+                        default="")  # fmt: skip
+    peers: tuple[str, ...] = gauge("it, as `facts.peers` names it", default=())
+
+
+def requests(frame: Frame, facts: Facts) -> tuple[Request, ...]:  # noqa: ARG001
+    """The ends that leave requests unanswered, those with most first."""
+    rows, found = frame.rows("tcp_questions"), list[Request]()
+    if not rows:
+        return ()
+    names, called, host = owners(frame), openers(frame), Host.of(frame)
+    holders = {row.inode: row.pid for row in frame.rows("socket_owners") if row.pid}
+    processes = {row.pid: f"{row.name}[{row.pid}]" for row in frame.rows("socket_owners")}
+    doors = {row.local_port: names.get(row.inode, "a program") for row in frame.rows("sockets_tcp")
+             if row.state == "listen"}  # fmt: skip
+    waits = [row for row in frame.rows("waits") if row.state != "R"]
+    reads = {row.object for row in waits if row.kind == "input"}
+    polls = {row.pid for row in waits
+             if row.kind == "events" and row.ends and not row.call.startswith(_LOOPS)}  # fmt: skip
+    for row in rows:
+        opener = called.get((row.server, row.port))
+        who = {names.get(one) or processes.get(opener) for one in row.inodes or (0,)}
+        reading = (f"socket:[{one}]" in reads or holders.get(one, opener) in polls
+                   for one in row.inodes)  # fmt: skip
+        asked = max(row.waiting + row.left, row.waiting + row.given_up)
+        here = host.local(row.server)
+        found.append(
+            Request(
+                end(row.server, row.port), row.waiting, row.fresh, sum(reading), row.longest,
+                row.given_up, asked, row.answered,
+                few(sorted(filter(None, who)), SHOWN_NAMES) or "a program of this host",
+                doors.get(row.port, "") if here else "",
+                (far(host, "tcp", row.server, row.port),),
+            )
+        )  # fmt: skip
+    return tuple(sorted(found, key=lambda one: (-one.asked, one.id))[:MOST])
+
+
+REQUEST: Final = Kind(
+    Request, "requests", needs=("tcp_questions", "sockets_tcp", "socket_owners", "waits"),
+    build=requests, example={"id": "192.0.2.7:443"},
 )  # fmt: skip
