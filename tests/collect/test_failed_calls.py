@@ -13,7 +13,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.facts.kinds.drop import Drop
 from nettop.frame.rates import Partly
-from nettop.host.bpf import btf
+from nettop.host.bpf import btf, own_file
 from nettop.host.bpf.btf import Types
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
@@ -190,3 +190,40 @@ def test_calls_that_are_counted_no_more_are_a_table_in_part() -> None:
     rows = failed_calls.parse(f"{CALLS}! {why}\n")
     assert isinstance(rows, Partly)
     assert (list(rows), rows.why) == (list(failed_calls.parse(CALLS)), why)
+
+
+MOUNTS = """\
+22 1 8:1 / / rw - ext4 /dev/sda1 rw
+30 22 0:41 / /srv rw shared:9 - tmpfs tmpfs rw
+31 22 0:41 /in /srv/in rw - tmpfs tmpfs rw
+32 22 0:5 / /proc rw - proc proc rw
+"""
+
+
+@pytest.mark.parametrize(("device", "path", "found"), [
+    (8 << 20 | 1, "/var/a", ("/", "ext4")),
+    (41, "/srv/in/a", ("/srv/in", "tmpfs")),
+    (41, "/srv/inside", ("/srv", "tmpfs")),
+    (41, "", ("/srv", "tmpfs")),  # its program has ended
+    (5, "/proc/7/mem", ("/proc", "proc")),
+    (77, "/memfd:a", ("", "")),
+])  # fmt: skip
+def test_where_the_file_system_of_a_failed_call_is_mounted(
+    device: int, path: str, found: tuple[str, str]
+) -> None:
+    assert own_file.mount(MOUNTS.splitlines(), device, path) == found
+
+
+@pytest.mark.parametrize(("file", "name"), [
+    ("file=/srv,/srv/a", "/srv/a"),
+    ("file=/srv,/srv/a%20file", "'/srv/a file'"), ("file=/srv,", "/srv"), ("file=,", "a file"),
+])  # fmt: skip
+def test_a_write_to_a_full_file_system_names_the_file(file: str, name: str) -> None:
+    (call,) = facts_of(calls=f"3.000\nwrite;{file}; ENOSPC 1 7 here - - fetch\n").more["call"]
+    assert (call.means, call.to, call.called) == (
+        f"The file system of {name} is full",
+        name,
+        "write",
+    )
+    assert (call.file, call.peers) == (True, ())
+    assert f"df -h {name}" in call.advice

@@ -5,8 +5,10 @@ import mmap
 import os
 import socket
 import struct
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -198,3 +200,22 @@ def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: call
         (row,) = (one for one in found if one.port == "7")
         assert (row.error, row.address, row.events) == ("ECONNREFUSED", NEAR, 3)
         assert row.pid in (os.getpid(), 0)  # 0: it did not run when the answer came
+
+
+def test_a_write_that_a_file_system_refuses_names_the_file(
+    counter: calls.Counter, tmp_path: Path
+) -> None:
+    mounts = ["mount", "-t", "tmpfs", "-o", "size=16k", "full", str(tmp_path)]
+    if subprocess.run(mounts, check=False).returncode:
+        pytest.skip("no file system can be mounted")
+    try:
+        with (tmp_path / "in").open("wb", buffering=0) as file:
+            tried(lambda: os.posix_fallocate(file.fileno(), 0, 65_536))
+            for offset in (0, 16_384):
+                tried(lambda offset=offset: os.pwrite(file.fileno(), b"x" * 16_384, offset))  # type: ignore[misc]
+            tried(lambda: os.read(file.fileno(), 1))  # not open for reading: another error
+            found = {(row.call, row.error, row.argument) for row in rows(counter)}
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    name = f"file={tmp_path},{tmp_path / 'in'}"
+    assert found == {(call, "ENOSPC", name) for call in ("fallocate", "pwrite64")}

@@ -15,13 +15,13 @@ from typing import Final
 from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
-from ..host.bpf import ABROAD, DEVICE, PEER, RANGE, SIZE
+from ..host.bpf import ABROAD, DEVICE, FILE, PEER, RANGE, SIZE
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
 
-__all__ = ["ABROAD", "DEVICE", "PEER", "RANGE", "SIZE"]  # of arguments, for facts
+__all__ = ["ABROAD", "DEVICE", "FILE", "PEER", "RANGE", "SIZE"]  # of arguments, for facts
 
 TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded
@@ -44,7 +44,8 @@ class Row:
     seconds: float = gauge("counted for", "s", default=0.0)
     argument: str = label(
         "what the program gave beside an address, as `bpf.arguments`; of a Unix socket the inode "
-        "and the name of the other end, as peer=8213,/dev/log",
+        "and the name of the other end, as peer=8213,/dev/log; of a file where it is mounted, and "
+        "its path, as file=/srv,/srv/in/a",
         default="",
     )
     by: str = label(

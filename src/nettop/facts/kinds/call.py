@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from functools import cache
 from ipaddress import IPv6Network, ip_address
+from shlex import quote
 from typing import Any, Final
 
 from ...collect import failed_calls
 from ...collect._counted import NORMAL, RETURNED, Words
-from ...collect.failed_calls import PEER, SIZE
+from ...collect.failed_calls import FILE, PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
@@ -80,6 +81,7 @@ class Call:
         "connections/s",
     )
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
+    file: bool = gauge("it is of a file: it, its file system or its device refuses", default=False)
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
@@ -208,7 +210,8 @@ def _call(
     process, pid, call, error = key
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
-        place = _given(row) if row.argument.startswith(PEER) else row.address
+        named = row.argument.startswith((PEER, FILE))
+        place = _given(row) if named else row.address
         place = "a Unix socket" if place == failed_calls.UNIX else place
         places[f"{place} port {row.port}" if row.port else place] += row.events
         ends[row.address, row.port] += row.events
@@ -216,6 +219,7 @@ def _call(
     first = max((entry.now for entry in entries), key=lambda row: row.events)
     said, by = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
     said = said._replace(cause=valued(said.cause, frame), advice=valued(said.advice, frame))
+    file = first.argument.startswith(FILE)
     given = "" if first.argument.startswith(PEER) else _given(first)
     answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
     if (call, error) == ENDED:
@@ -240,7 +244,7 @@ def _call(
         kind=said.kind, means=means, cause=cause, advice=advice, rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
         addresses=addresses, peers=tuple(dict.fromkeys(called(host, call, error, ends))),
-        called=f"{call} {given}".rstrip(), by=by, events=events,
+        called=call if file else f"{call} {given}".rstrip(), by=by, events=events, file=file,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
         raises=(CUT,) if here else (),
@@ -248,9 +252,15 @@ def _call(
 
 
 def _given(row: failed_calls.Row) -> str:
-    """The argument in words; the other end of a Unix socket by its name."""
+    """The argument in words; the other end of a Unix socket by its name, a file by its path.
+
+    A file whose program has closed it is told by where its file system is mounted.
+    """
     if row.argument.startswith(PEER):
         return row.argument.partition(",")[2] or row.address
+    if row.argument.startswith(FILE):
+        place, _, path = row.argument.removeprefix(FILE).partition(",")
+        return quote(path or place) if path or place else "a file"  # it stands in commands
     if row.argument.startswith(SIZE):
         size, _, protocol = row.argument.removeprefix(SIZE).partition(",")
         return f"with {size} bytes or more{protocol and ' by '}{protocol}"

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Final, Protocol
 
 PEER: Final = "peer="  # begins the argument of a call on a Unix socket: the inode of the other end
+FILE: Final = "file="  # that of a call on a file: where it is mounted, and its path
 SIZE: Final = "bytes="  # that of a message which is too large
 DEVICE: Final = (
     "ifindex="  # that of a call on a socket which is bound to a device that is not there

@@ -1,7 +1,8 @@
 """Failed network calls and connection attempts, by process, call, error and destination.
 
 A destination is the address that the program gave, or the other end of its socket (`own_socket`);
-`arguments` tells what else it gave, and `attached` which programs may have refused it. A datagram
+`arguments` tells what else it gave, `own_file` which file could not be written, and `attached`
+which programs may have refused it. A datagram
 that a socket gives back (EAGAIN) is counted too, and then those that the same process sends well.
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
@@ -27,7 +28,17 @@ from contextlib import suppress
 from functools import cache
 from typing import Final, NamedTuple
 
-from . import arguments, asynchronous, attached, btf, call, counting, names, own_socket
+from . import (
+    arguments,
+    asynchronous,
+    attached,
+    btf,
+    call,
+    counting,
+    names,
+    own_file,
+    own_socket,
+)
 from . import assembler as a
 from .counting import read
 from .names import (
@@ -47,6 +58,7 @@ _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says 
 _OF_FILES: Final = ("read", "write", "readv", "writev")
 _SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 _ON_SOCKETS: Final = (*_SENDS, "recvfrom", "recvmsg", "read", "readv")  # of which some end is known
+_WITH_FILES: Final = (*_OF_FILES, *own_file.CALLS)
 _STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
 _SENDERS: Final = 256  # processes whose datagrams were given back
 _CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
@@ -138,11 +150,9 @@ class Counter:
             if CALLS[number] == asynchronous.CALL or (not number and code == errno.EPIPE):
                 name = name if pid else asynchronous.SENDER.encode()
             elif here and number:
-                local = family == socket.AF_UNIX
-                told = arguments.words(CALLS[number], code, given, where, local=local)
-                told += self._names.of(given) if local and told else ""
-                if local and not told:
-                    told = self._names.given(CALLS[number], where, given)
+                told = self._names.argument(CALLS[number], code, pid, family, given, where)
+                if told is None:
+                    continue
                 by = self._names.abroad(told) if code == errno.ECONNREFUSED else ""
                 more = suffix(told, by or self._refusers(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
@@ -278,7 +288,8 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types),
         *own_socket.confined(types, _AT + _MODE), *to("first", ("connect", "bind")),
         *to("datagram", ("sendto",)), *to("message", arguments.MESSAGES), *to("kind", ("socket",)),
-        *to("option", ("setsockopt",)), *to("no address", _ON_SOCKETS), *a.go("count"),
+        *to("option", ("setsockopt",)), *to("no address", _ON_SOCKETS),
+        *to("second", own_file.SECOND), *to("first file", own_file.CALLS), *a.go("count"),
         "kind", *arguments.kind(places, _AT + _ARGUMENT), *a.go("count"),
         "option", *arguments.option(places, _AT + _ARGUMENT, _AT + _ADDRESS),
         "message", *arguments.message(places, _AT + _ARGUMENT, _GIVEN), *a.go("address"),
@@ -290,10 +301,14 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         *a.load(a.R7, a.R10, _AT + _ERROR, 2), *a.when(a.R7, "!=", errno.EADDRNOTAVAIL, "count"),
         *to("sized", ("connect",)), *a.go("count"),
         "of a socket", *arguments.size(places, _AT + _ARGUMENT, _AT + _ERROR, _GIVEN, to),
-        *read(a.R7, a.R6, places[0]), *own_socket.found(types, "no socket"),
+        "first file", *read(a.R7, a.R6, places[0]), *a.go("file"),
+        "second", *read(a.R7, a.R6, places[2]), "file", *a.store(a.R10, _PENDING, a.R7),
+        *own_socket.found(types, "no socket"), *to("out", own_file.CALLS),
         *arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR),
         *_other_end(types), *a.go("judged"),
-        "no socket", *to("out", _OF_FILES),
+        "no socket", *to("of files", _WITH_FILES), *a.go("judged"),
+        "of files", *own_file.found(types, _AT + _ERROR, _PENDING, _AT + _ARGUMENT, _END[0]),
+        *a.go("count"),
         "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
         *a.when(a.R7, "==", 0, "datagrams"), *a.when(a.R7, "!=", errno.EAGAIN, "count"),
         "datagrams", *a.when(a.R8, "!=", _DATAGRAMS, "out"),

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from . import ABROAD, PEER, asynchronous, btf, counting
+from . import ABROAD, PEER, arguments, asynchronous, btf, counting, own_file
 
 _NAMES: Final = "/proc/thread-self/net/unix"
 _LISTENS: Final = "00010000"  # __SO_ACCEPTCON
@@ -33,6 +33,24 @@ class Names:
         """Nothing was looked for."""
         self._of, self._abroad = dict[int, str](), dict[str, str]()
         self._given = dict[tuple[str, bytes, int], str]()
+        self._files = dict[tuple[int, int], str]()
+
+    def file(self, pid: int, argument: int) -> str:
+        """The file of a call of that process, as `own_file.words`."""
+        if (pid, argument) not in self._files:
+            self._files[pid, argument] = own_file.words(pid, argument)
+        return self._files[pid, argument]
+
+    def argument(
+        self, call: str, error: int, pid: int, family: int, given: int, where: bytes
+    ) -> str | None:
+        """What the program gave; None of a file of the kernel itself."""
+        if family == own_file.FAMILY:
+            return self.file(pid, given) or None
+        local = family == socket.AF_UNIX
+        told = arguments.words(call, error, given, where, local=local)
+        told += self.of(given) if local and told else ""
+        return told or (self.given(call, where, given) if local else "")
 
     def of(self, inode: int) -> str:
         """`,PATH` of the Unix socket with that inode; empty without a name."""
@@ -138,6 +156,7 @@ SYSTEM_CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "sendmsg": (46, 211), "sendmmsg": (307, 269), "recvfrom": (45, 207), "recvmsg": (47, 212),
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
     "clone": (56, 220), "fork": (57, -1), "vfork": (58, -1), "clone3": (435, 435),
+    **own_file.CALLS,
 }  # fmt: skip
 _REGISTERS: Final = "di", "si", "dx", "r10", "r8", "r9"  # arguments on x86-64
 
