@@ -41,6 +41,7 @@ FOLDER = HERE.parent / "docs" / "records" / "studies"
 RESULTS = FOLDER / "results"
 LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
 NOTES: dict[str, str] = LINKS["notes"]
+LATER = "not measured yet"
 # the colours of a page, fixed for a picture in light and in dark documents
 COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": "#d9722e",
            "--c2": "#1fa67e", "--c3": "#b55f8f", "--c4": "#a8870f", "--c5": "#5fb0dd",
@@ -171,7 +172,8 @@ def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
         ruled(
             one,
             point,
-            {key: value for key, value in row.items() if key not in paper} | repeat.cell(point),
+            {key: value for key, value in current(point, row).items() if key not in paper}
+            | repeat.cell(point),
             trip,
         )
         for row, point in zip(found["rows"], one.points, strict=True)
@@ -215,6 +217,14 @@ def ruled(
     return row
 
 
+def current(point: study.Point, row: dict[str, Any]) -> dict[str, Any]:
+    """The row; without what was measured, where the settings of its point are others by now."""
+    if row.get("settings", {}) == dict(point.settings):
+        return row
+    kept = {"settings": dict(point.settings)} if point.settings else {}
+    return {"point": row["point"], **kept, "skipped": LATER}
+
+
 def brief(reason: str) -> str:
     """A reason without its figures, which are on the page."""
     void = "void: the sender did not reach the rate"
@@ -240,7 +250,8 @@ def page(name: str, found: Mapping[str, Any]) -> str:
     emulated = found["conditions"]["here"].get("emulated", "")
     void = any(row.get("skipped", "").startswith("void: ") for row in found["rows"])
     how = f"emulated: {emulated}" if emulated else "run"
-    how = how if measured else "void" if void else "impossible"
+    later = any(row.get("skipped") == LATER for row in found["rows"])
+    how = how if measured else "void" if void else LATER if later else "impossible"
     why = Counter(brief(row["skipped"]) for row in found["rows"] if "skipped" in row)
     missing = "; ".join(
         f"{count} point{'s' * (count > 1)}: {reason}" for reason, count in why.most_common(3)

@@ -32,6 +32,7 @@ def honest(cell: dict[str, Any], point: study.Point, trial: study.Point) -> None
     elif "measured" in cell:
         assert "rate" not in trial.options, "the rate that was offered is not known"
     assert not ("measured" in cell and point.interrupts), "a veth pair has no interrupt core"
+    assert cell.get("settings", {}) == dict(point.settings), "measured with other settings"
 
 
 @folded("name", study.names())
@@ -53,7 +54,8 @@ def test_a_study_has_its_result_its_page_and_its_row(name: str) -> None:
     (row,) = [row for row in rows if row.startswith(f"| [{name}]({name}.md) |")]
     measured = sum("measured" in one for one in found["rows"])
     assert f"| {measured} of {len(found['rows'])} |" in row
-    assert any(word in row for word in ("| impossible |", "| void |")) is (measured == 0)
+    none = ("| impossible |", "| void |", "| not measured yet |")
+    assert any(word in row for word in none) is (measured == 0)
     assert (FOLDER / f"{name}.svg").exists() is (measured > 0)
     if measured < len(found["rows"]):
         assert row.rsplit("|", 2)[1].strip(), "what is missing has a reason"

@@ -44,6 +44,25 @@ def test_a_study_is_sound(name: str) -> None:
             settings.parse(setting.replace("{nic}", "eth0"))
 
 
+@folded("name", study.names())
+def test_a_tuned_point_changes_settings(name: str) -> None:
+    found = study.load(name)
+    trials = {point.name: point for point in found.points}
+    for point in found.points:
+        if found.conditions.get("tuning") == "tuned" or ", tuned" in point.name:
+            assert trials[point.of or point.name].settings, point.name
+
+
+def test_points_share_a_set_of_settings_with_what_is_harmful_in_it() -> None:
+    shared = {"harmful": "SACK off", "sysctl.net.ipv4.tcp_sack": "0"}
+    points = [{"name": "a", "published": 5, "set": "tuned"}, {"name": "b", "published": 4}]
+    tuned, plain = study.parse("s", {**MINIMAL, "sets": {"tuned": shared}, "point": points}).points
+    assert (tuned.settings, tuned.harmful) == ({"sysctl.net.ipv4.tcp_sack": "0"}, "SACK off")
+    assert not plain.settings
+    with pytest.raises(study.StudyError, match="there are no settings 'tuned' in sets"):
+        study.parse("s", {**MINIMAL, "point": points})
+
+
 @folded(
     ("change", "sentence"),
     [

@@ -226,6 +226,8 @@ def cell(point: Point) -> Document:
 def _row(point: Point, taken: Sequence[Document], why: str) -> Document:
     """The row of a point: the median of its runs, with each run if there are several."""
     row = cell(point)
+    if point.settings:
+        row["settings"] = dict(point.settings)
     if taken:
         samples = [one["measured"] for one in taken]
         row = {**row, **taken[-1], "measured": median(samples)}

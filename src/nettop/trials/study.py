@@ -11,13 +11,15 @@ A study is `rules/studies/<paper>-<table>.toml`:
                            what is "Computed: " from it, what the repetition does "Here: "
     [conditions]           of the paper, printed next to those of this host
     [options]              of all trials: streams, length, window, seconds, …
+    [sets.NAME]            settings that several points share, and why they are `harmful`
     [[point]]
       name, published      the cell: a number, a range [low, high], or words
       suspect = true       the published figure cannot be right
       incomparable         why both figures stand beside each other without a ratio
       options              of this trial
       mtu                  packet size in bytes (set by the segment size, if the link allows it)
-      set                  settings during the trial; `{nic}` is the interface used
+      set                  settings of this host during the trial, or their name in `sets`; `{nic}`
+                           is the interface used
       rtt_ms               round trip that the path must have
       skip                 why it is never run
       interrupts = true    it needs a NIC whose interrupts have a core
@@ -37,6 +39,8 @@ from ..terms.dataclass import dataclass
 from .result import Options
 
 REQUIRED: Final = ("title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "point")
+
+PARTS: Final = ("point", "baseline", "sets")  # keys from which the points are made
 
 
 class StudyError(ValueError):
@@ -113,20 +117,19 @@ def load(name: str, where: Path | None = None) -> Study:
 
 def parse(name: str, document: Mapping[str, Any]) -> Study:
     """A study from the table of its file; StudyError names an unknown or missing key."""
-    _known(
-        name, document, ({f.name for f in fields(Study)} | {"point", "baseline"}) - {"id", "points"}
-    )
+    known = ({f.name for f in fields(Study)} | {*PARTS}) - {"id", "points"}
+    _known(name, document, known)
     for key in REQUIRED:
         if key not in document:
             raise StudyError(f"{name}: {key} is missing")
-    points = tuple(_point(name, one, document.get("baseline", "")) for one in document["point"])
+    points = tuple(_point(name, one, document) for one in document["point"])
     for point in points:
         if point.against and point.against not in {one.name for one in points}:
             raise StudyError(f"{name}: there is no point {point.against!r}")
     for number, point in enumerate(points):
         if point.of and point.of not in {one.name for one in points[:number] if not one.of}:
             raise StudyError(f"{name}: there is no earlier trial {point.of!r}")
-    texts = {key: value for key, value in document.items() if key not in ("point", "baseline")}
+    texts = {key: value for key, value in document.items() if key not in PARTS}
     texts |= {key: tuple(texts[key]) for key in ("encodes", "requires", "notes") if key in texts}
     texts["options"] = _options(name, texts.get("options", {}))
     return Study(name, points=points, **{**texts, "scale": float(document["scale"])})
@@ -143,12 +146,18 @@ def _options(where: str, table: Mapping[str, object]) -> dict[str, object]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 
-def _point(where: str, table: Mapping[str, Any], baseline: str) -> Point:
+def _point(where: str, table: Mapping[str, Any], document: Mapping[str, Any]) -> Point:
     place = f"{where}: point {table.get('name', '')!r}"
     _known(place, table, ({f.name for f in fields(Point)} | {"set"}) - {"settings"})
     if not table.get("name") or "published" not in table:
         raise StudyError(f"{place}: name and published are needed")
     values = {"settings" if key == "set" else key: value for key, value in table.items()}
     values["options"] = _options(place, table.get("options", {}))
+    if isinstance(shared := values.get("settings"), str):
+        if shared not in document.get("sets", {}):
+            raise StudyError(f"{place}: there are no settings {shared!r} in sets")
+        values["settings"] = dict(document["sets"][shared])
+        values["harmful"] = values["settings"].pop("harmful", "")
+    baseline = document.get("baseline", "")
     values.setdefault("against", "" if table["name"] == baseline else baseline)
     return Point(**values)
