@@ -83,6 +83,10 @@ def test_flows_everywhere_but_loopback(rule: Any) -> None:
     made = rule('when = "flow.bulk or not flow.bulk"', over="flow")
     found = judged(made, at(0, nics=nics, flows=flows)).findings
     assert [one.target for one in found] == ["bond0"]
+    fix = 'relieves = ["disk-read"]\n[[fix]]\nadvice = "read ahead"'
+    waits = rule(f'when = "flow.bulk or not flow.bulk"\n{fix}', over="flow")
+    found = judged(waits, at(0, nics=nics, flows=flows)).findings
+    assert [one.target for one in found] == ["bond0", "lo"], "a disk is slow for either"
 
 
 def test_exceptions_have_their_say(rule: Any) -> None:

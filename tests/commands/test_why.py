@@ -322,6 +322,19 @@ def test_problems_that_name_the_target_or_its_program_stand_below() -> None:
     assert _silent.lines([]) == []
 
 
+def test_what_relieves_the_limit_of_a_flow_of_the_target_stands_first() -> None:
+    there = "tcp:10.0.0.1:80-10.0.0.2:9"
+    synced = replace(finding(f"synced@{there}", "web syncs", "advice"), relieves=("disk-write",))
+    pod, held = replace(synced, target=f"{there}@pod"), finding("program-held@web[7]", "blocked")
+    others = [replace(synced, relieves=("sndbuf",)), replace(synced, target="tcp:[::1]:80-[::2]:9")]
+    limit = Limit("flow", "10.0.0.1:80>10.0.0.2:9", "rx", pid=7, process="web",
+                  stage=Reading("disk-write", "here"))  # fmt: skip
+    seen = observed(*others, pod, held, synced)
+    assert _silent.beside(seen, [limit], ":80") == [synced, held]
+    assert _silent.beside(seen, [limit], None) == [held]
+    assert _silent.beside(seen, [replace(limit, namespace="pod")], ":80") == [pod, held]
+
+
 def test_a_port_stands_for_its_programs_and_for_where_they_connect_to() -> None:
     door = flow_tables.socket(
         1, local="::", local_port=8080, remote="::", remote_port=0, state="listen"

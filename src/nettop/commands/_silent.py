@@ -130,8 +130,16 @@ def beside(
 ) -> list[Finding]:  # fmt: skip
     """The problems that name the target, or a program of its flows, and what explains them.
 
-    Those that the limits of flows, the drops, the failed calls and the ways tell are left out.
+    Those that the limits of flows, the drops, the failed calls and the ways tell are left out, but
+    for what relieves the limit of a flow of the target.
     """
+    stages = {
+        f"{FLOW}{one.target.replace('>', '-')}@{one.namespace or ''}".rstrip("@"): one.stage.stage
+        for one in limits if target is not None and one.over == "flow"
+    }  # fmt: skip
+    relief = [
+        one for one in seen.judgement.findings if stages.get(one.target, "none") in one.relieves
+    ]
     problems = [one for one in seen.judgement.findings if one.severity in PROBLEMS]
     if target is not None:
         words = [rf"\[{one.pid}\]" for one in limits if one.pid is not None]
@@ -141,7 +149,8 @@ def beside(
         elif not target.isdecimal():
             words.append(rf"(?<![\w.-]){re.escape(target)}(?![\w.-])")
         problems = _about(problems, words)
-    return [one for one in problems if one.rule not in SHOWN and not one.target.startswith(FLOW)]
+    told = (one for one in problems if one.rule not in SHOWN and not one.target.startswith(FLOW))
+    return [*relief, *told]
 
 
 def lines(findings: Sequence[Finding]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
-from ...facts.limits.stages import declared
+from ...facts.limits.stages import declared, having
 from ...files import bounds
 from ...terms.errors import nearest
 from ..language.expression import Expression, condition, parse
@@ -200,7 +200,9 @@ class _Builder:
             return None
         if links or self.over in ("nic", "queue", "path"):
             return links or frozenset({"nic"})
-        return frozenset(LINKS) - {"loopback"}
+        feeds = bool(self.stages()) and having("feeds").issuperset(self.stages())
+        # what a program waits for is the same whatever device carries its data
+        return frozenset(LINKS) if feeds else frozenset(LINKS) - {"loopback"}
 
     def thresholds(self) -> Limits:
         values = self.data.get("limits", {})

@@ -14,7 +14,7 @@ of one file (at the end). Keys (* marks required keys):
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
     links     kinds of interface: nic veth bond bridge vlan tunnel loopback wireless other.
               Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
-              process, capture: all but loopback
+              process, capture: all but loopback; that too if what a program waits for is relieved
     profiles  bulk-lan bulk-wan latency capture server; default all
     hold      seconds for which `when` must be true (default 0); 3 or more for a rate of the last
               second; 0 where `events` counts
