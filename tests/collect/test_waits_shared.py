@@ -30,6 +30,18 @@ def test_the_file_at_an_address_of_shared_memory_and_who_maps_it(
     assert one.device == ("8:1" if found[0] else "")
 
 
+def test_who_shares_memory_of_system_v_may_raise_the_semaphore(tmp_path: Path) -> None:
+    memory = "7f00-7f90 rw-s 00000000 00:01 32 /SYSV00000077 (deleted)\n"
+    for pid, maps, space in ((7, memory, 1), (8, memory, 1), (9, memory, 2), (10, MAPS, 1)):
+        process(tmp_path, pid, "prefork", call(65, 4, 0x7FF, 1))
+        (tmp_path / f"proc/{pid}/maps").write_text(maps)
+        (tmp_path / f"proc/{pid}/ns").mkdir()
+        (tmp_path / f"proc/{pid}/ns/ipc").symlink_to(f"ipc:[{space}]")
+    found = rows(tmp_path, 7, 10)
+    assert (found[7].object, found[7].holders) == ("semaphore 4", (8,))
+    assert found[10].holders == ()
+
+
 def test_an_eventfd_leads_to_the_program_that_has_it_as_well(tmp_path: Path) -> None:
     for pid, number in ((7, 5), (8, 5), (9, 6)):
         event = [(3, _descriptors.EVENT, "02")]

@@ -19,7 +19,7 @@ from ..files.bounds import count
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs, socket_owners, sockets_udp, sockets_unix
-from ._pids import Mapped, files
+from ._pids import Mapped, files, segment
 
 INPUT: Final = "0"  # standard input
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells
@@ -205,6 +205,15 @@ class Host(NamedTuple):
                 if any((one.device, one.inode) == file for one in files(self.source, other))
             ]  # fmt: skip
         return tuple(int(other) for other, _ in self.known.holders[name] if other != pid)
+
+    def sharing(self, pid: str) -> tuple[int, ...]:
+        """The other processes with its memory of System V; its number holds in a namespace."""
+        memory = segment(self.source, pid)
+        space = _sysfs.target(self.source, f"/proc/{pid}/ns/ipc")
+        return tuple(
+            other for other in (self.mapping(pid, memory) if memory is not None else ())
+            if _sysfs.target(self.source, f"/proc/{other}/ns/ipc") == space
+        )  # fmt: skip
 
     def locked(self, pid: str) -> tuple[File | None, tuple[int, ...]]:
         """A file that a process has open and others have locked for themselves, and these.

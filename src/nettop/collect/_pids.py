@@ -49,6 +49,14 @@ def shared(source: Source, pid: int | str, address: int) -> Mapped | None:
     return next((one for one in at if one.modes.endswith("s")), None)
 
 
+def segment(source: Source, pid: int | str) -> Mapped | None:
+    """The first shared memory of System V that a process has; ipc/shm.c names it /SYSV and a key.
+
+    Its inode is the number of the memory, and its device is that of all of them.
+    """
+    return next((one for one in files(source, pid) if one.path.startswith("/SYSV")), None)
+
+
 def largest(source: Source, pid: int) -> tuple[str, str]:
     """The largest file of data that a process maps, with its device MAJOR:MINOR.
 

@@ -103,8 +103,9 @@ class Row:
     feeds: tuple[int, ...] = gauge("processes that write into the pipes it reads", default=())
     drains: tuple[int, ...] = gauge("processes that read the pipes it writes", default=())
     holders: tuple[int, ...] = gauge(
-        "processes with the lock of a file it waits for, or that map the file of its futex; if it "
-        "sleeps for a time, with a lock of a file that it has open", default=(),
+        "processes with the lock of a file it waits for, that map the file of its futex, or share "
+        "memory of System V; if it sleeps for a time, with a lock of a file that it has open",
+        default=(),
     )  # fmt: skip
     children: tuple[int, ...] = gauge("children that it waits for", default=())
     read: int | None = counter("read from devices, whole process", "bytes", default=None)
@@ -268,7 +269,7 @@ def _for(
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(row, children=tuple(int(n) for n in names.split() if n.isdecimal()))
     if call.name.startswith("sem"):
-        return altered(row, object=f"semaphore {arguments[0]}")
+        return altered(row, object=f"semaphore {arguments[0]}", holders=host.sharing(pid))
     if call.name == "futex":
         row = altered(row, word=_contended(arguments))
     if call.name == "msync" or (call.name == "futex" and not arguments[1] & _PRIVATE):

@@ -34,6 +34,7 @@ PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
 GROWS = row("poll", "events", pid=8, object="inotify:/var/log/app", feeds=(9,))
 FILTER = row("poll", "events", object="pipe:[5]", feeds=(8,))
 MUTEX = row("futex", "lock", word=9, object="/dev/shm/index", holders=(8,))
+SEMAPHORE = row("futex", "lock", object="/dev/shm/sem.a", holders=(8,))
 SERVED = row("read", "input", object="/mnt/big", filesystem="fuse", feeds=(8,))
 OUT = row("write", "output", object="pipe:[6]", drains=(8,))
 
@@ -175,6 +176,10 @@ THROTTLES = f"which a cgroup throttles: {LIMIT}"
     ([MUTEX, row("nanosleep", "timer", pid=8)],
      "for a lock in /dev/shm/index, which p8[8] maps as well", ""),
     ([row("futex", "lock", object="/dev/shm/index")], "for a futex in /dev/shm/index (futex)", ""),
+    ([SEMAPHORE, row("nanosleep", "timer", pid=8)],
+     "itself (nanosleep); iperf3[7] waits 95% of the time for a futex in /dev/shm/sem.a, w", ""),
+    ([row("semop", "lock", object="semaphore 4", holders=(8, 9, 10, 11))],
+     "(it shares memory with process 8 and process 9 and process 10 and 1 more) (semop)", ""),
     ([row("read", "lock", object="eventfd:4")], "95% of the time for an eventfd (read)", ""),
     ([row("read", "signal", object="eventfd:4", feeds=(8,)), row("nanosleep", "timer", pid=8)],
      "; iperf3[7] waits 95% of the time for an eventfd", ""),

@@ -17,7 +17,7 @@ from ..flow_words import end
 from ..flow_words import name as flow_name
 from ..kinds.flow import Flow
 from . import halts, sampled
-from .halts import COUNTED, shared, turns, works
+from .halts import COUNTED
 from .looks import Look
 from .sampled import (
     CHILD,
@@ -25,7 +25,6 @@ from .sampled import (
     EVENTS,
     GIVES,
     HELPER,
-    LOOSE,
     OTHER,
     RUNS,
     SOCKET,
@@ -107,9 +106,9 @@ def _hidden(
     if stage in (RUNS, OTHER, "") and (again := halts.again(look, name, thread)) is not None:
         return again
     if stage in (RUNS, OTHER, "", "lock"):
-        turn = turns(look, name, threads)
+        turn = halts.turns(look, name, threads)
         if turn is None and stage == "lock" and thread.rows[stage].call == "futex":
-            turn = shared(look, name, threads)
+            turn = halts.shared(look, name, threads)
         if turn is not None:
             return turn
     return _relayed(look, name, thread, seen) if stage == RUNS else None
@@ -155,10 +154,24 @@ def _relayed(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
 
 def _of_lock(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cause:
     """Who holds the lock of a file, and what that one waits for."""
-    share, who = thread.parts["held-lock"], [_title(look, pid) for pid in thread.holders]
-    why = f"{name} waits {units.share(share)} {sampled.held(thread.rows['held-lock'], who)}"
-    found = _followed(look, thread.holders, seen)
-    return Cause("lock", name, share, f"{found.because}; {why}" if found is not None else why)
+    share = thread.parts["held-lock"]
+    words = sampled.held(thread.rows["held-lock"], [_title(look, pid) for pid in thread.holders])
+    why = f"{name} waits {units.share(share)} of the time for {words}"
+    return _held(look, Cause("lock", name, share, why), thread, seen)
+
+
+def _of_others(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cause | None:
+    """What other threads or programs hold or have to do, and what one of these waits for."""
+    threads = list(sampled.threads(look, (thread.row.pid,)))
+    waits = halts.lock(name, thread, threads, [_title(look, pid) for pid in thread.holders])
+    return waits and _held(look, waits, thread, seen)
+
+
+def _held(look: Look, waits: Cause, thread: Shares, seen: frozenset[int]) -> Cause:
+    """A wait for others, with what the one of a few waits for that waits most."""
+    few = thread.holders if len(thread.holders) <= sampled.MOST else ()
+    found = _followed(look, few, seen)
+    return waits if found is None else replace(waits, because=f"{found.because}; {waits.because}")
 
 
 def _behind(found: Cause, why: str, way: str = "pipe") -> Cause:
@@ -220,7 +233,9 @@ def _early(look: Look, thread: Shares) -> bool:
 
 
 # what a program waits for in which another one is followed
-_OTHERS: Final = {EVENTS: _of_events, "pipe": _of_pipe, "held-lock": _of_lock}
+_OTHERS: Final = {
+    EVENTS: _of_events, "pipe": _of_pipe, "held-lock": _of_lock, "lock": _of_others,
+}  # fmt: skip
 
 
 def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
@@ -341,7 +356,7 @@ def beside(look: Look, thread: int | None) -> tuple[str, str]:
         return "", ""
     pid = look.flow.pid
     every = list(sampled.threads(look, (pid,)))
-    if (turn := turns(look, "", every)) is not None:
+    if (turn := halts.turns(look, "", every)) is not None:
         return turn.because, "locked"
     one = next((one for one in every if one.row.tid == thread), None)
     parts = one.parts if one is not None else {}
@@ -372,20 +387,6 @@ def _plain(
         why = f"{name} sleeps {part} of the time by itself ({row.call})"
         tries = sampled.tries(thread, [_title(look, pid) for pid in thread.holders])
         return Cause(stage, name, share, f"{why}{tries}", joint=("lock",) if tries else ())
-    if stage == "lock":
-        joint = tuple(
-            kind for one in threads if one is not thread for kind in LOOSE[:1]
-            if one.parts.get(kind, 0.0) >= HELPER
-        )  # fmt: skip
-        why = f"{name} waits {part} of the time for {sampled.lock(row)} ({row.call})"
-        if row.call == "futex" and row.ends and sum(one.ran for one in threads) < HELPER:
-            why = f"{name} sleeps {part} of the time until a time is over, or another thread "
-            return Cause("timer", name, share, f"{why}wakes it (futex); none of them runs much")
-        idle = any(one.parts.get(EVENTS, 0.0) >= HELPER for one in threads)
-        alone = not any(one.words & thread.words for one in threads if one is not thread)
-        if (row.ends and alone) or (not row.word and (idle or works(threads))):  # it is no lock
-            return None
-        return Cause(stage, name, share, why, joint=joint)
     if stage == "stopped":
         share = min(share, 1.0 - max(one.ran for one in threads))  # all stop together
         part = units.share(share)

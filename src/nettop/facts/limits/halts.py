@@ -15,7 +15,7 @@ from typing import Final
 from ...terms import units
 from . import sampled
 from .looks import Look
-from .sampled import HELPER, LEAST, PAGE, RUNS, Cause, Shares
+from .sampled import EVENTS, HELPER, LEAST, PAGE, RUNS, Cause, Shares
 from .stages import cpu as cpus
 from .window import mean, share
 
@@ -109,6 +109,31 @@ def shared(look: Look, name: str, threads: Sequence[Shares]) -> Cause | None:
             why += "in one of its threads or another"
             return Cause(kind, name, part, why, (look.rate, look.rate / part), how=sampled.how(row))
     return None
+
+
+def lock(
+    name: str, thread: Shares, threads: Sequence[Shares], who: Sequence[str]
+) -> Cause | None:  # fmt: skip
+    """What another thread or program holds or has to do; None: an idle thread waits for nothing.
+
+    `who` are the programs with which it shares that. Of its own threads, one that sleeps by itself
+    limits as well: it may hold the lock meanwhile.
+    """
+    part, row = thread.parts["lock"], thread.rows["lock"]
+    others = [one for one in threads if one.row.tid != thread.row.tid]
+    asleep = max((one.parts.get("timer", 0.0) for one in others), default=0.0)
+    why = f"{name} waits {units.share(part)} of the time for {sampled.lock(row, who)} ({row.call})"
+    if row.call == "futex" and row.ends and sum(one.ran for one in threads) < HELPER:
+        why = f"{name} sleeps {units.share(part)} of the time until a time is over, or another "
+        return Cause("timer", name, part, f"{why}thread wakes it (futex); none of them runs much")
+    idle = any(one.parts.get(EVENTS, 0.0) >= HELPER for one in threads)
+    alone = not any(one.words & thread.words for one in others)
+    if (row.ends and alone) or (not row.word and (idle or works(threads))):  # it is no lock
+        return None
+    if asleep < HELPER:
+        return Cause("lock", name, part, why)
+    why += f"; another of its threads sleeps {units.share(asleep)} of it by itself"
+    return Cause("lock", name, part, why, joint=("timer",))
 
 
 def _times(threads: Sequence[Shares]) -> list[tuple[str, ...]]:

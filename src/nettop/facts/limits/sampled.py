@@ -17,6 +17,7 @@ LEAST: Final = 0.3  # of wall time: a program that waits less for each thing wai
 HELPER: Final = 0.5  # the same of one thread of several: a helper may sleep often
 PAGE: Final = 4096
 LINE: Final = 64  # bytes: a condition variable has several futexes beside one another
+MOST: Final = 3  # programs that are named
 AGAIN: Final = 0.5  # of what is read, was in memory a short time before
 
 # in place of a stage: what it does for the way, and not what it waits for
@@ -219,12 +220,18 @@ def stream(row: Any) -> str:
     return f"for the Unix socket {row.path}" if row.path else "for a Unix socket"
 
 
-def lock(row: Any) -> str:
-    """What a thread waits for that another one holds, or that another one has to do."""
-    if row.object.startswith(("/", "eventfd:")):
-        return f"a futex in {row.object}" if row.object[0] == "/" else "an eventfd"
+def lock(row: Any, who: Sequence[str] = ()) -> str:
+    """What a thread waits for that another one holds, or that another one has to do; and who may.
+
+    A semaphore has no owner: the programs that share memory with the one that waits may raise it.
+    """
+    if row.object.startswith("eventfd:"):
+        return "an eventfd"
+    if row.object.startswith("/"):
+        return f"a futex in {row.object}{_others('map', who, ' as well')}"
     if row.object:
-        return f"{row.object} of System V, until another process raises it"
+        with_whom = f" (it shares memory with {_several(who)})" if who else ""
+        return f"{row.object} of System V, until another process raises it{with_whom}"
     if row.call == "futex" and not row.word:  # it may be idle
         return "another thread"
     return "a lock that another thread or process holds"
@@ -232,10 +239,19 @@ def lock(row: Any) -> str:
 
 def held(row: Any, who: Sequence[str]) -> str:
     """For which lock of a file, or in a file that is mapped; and who holds it, or maps that."""
-    of, does = ("a lock in", "map") if row.call == "futex" else ("the lock of", "hold")
-    verb = does if len(who) > 1 else f"{does}s"
-    more = f", which {' and '.join(who)} {verb}" + " as well" * (does == "map")
-    return f"of the time for {of} {row.object}{more if who else ''}"
+    if row.call == "futex":
+        return f"a lock in {row.object}{_others('map', who, ' as well')}"
+    return f"the lock of {row.object}{_others('hold', who)}"
+
+
+def _others(verb: str, who: Sequence[str], what: str = "") -> str:
+    """`, which store[7] maps as well`; empty without a program."""
+    return f", which {_several(who)} {verb}{'s' * (len(who) == 1)}{what}" if who else ""
+
+
+def _several(who: Sequence[str]) -> str:
+    more = (f"{len(who) - MOST} more",) if len(who) > MOST else ()
+    return " and ".join((*who[:MOST], *more))
 
 
 def tries(thread: Shares, who: Sequence[str]) -> str:
