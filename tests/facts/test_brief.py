@@ -25,10 +25,10 @@ def seen(name: str, *readings: Any) -> str:
 
 def test_short_connections_of_a_port_are_told_as_one() -> None:
     told = seen(":80", [served(1)], [served(2)], [], [served(3, bytes_acked=10)])
-    assert "no lasting flow from or to :80 wants to move data, but short ones pass" in told
+    assert "no lasting flow from or to :80 is active, but short ones pass" in told
     assert "at 2 of 3 readings there was a new connection, with up to 90 KiB moved" in told
     assert "round trip 40 ms" in told
-    assert "from or to 10.0.0.9:4002 wants" in seen("10.0.0.9:4002", [], [served(2)])
+    assert "from or to 10.0.0.9:4002 is active" in seen("10.0.0.9:4002", [], [served(2)])
 
 
 @pytest.mark.parametrize(("name", "row"), [

@@ -41,22 +41,25 @@ def test_one_line_has_the_stages_of_both_hosts_and_marks_the_limit() -> None:
     head, stages, lost = rows(PEER)
     assert head.startswith(" ⇄ rsync[4] → rsyncd[9] ")
     assert head.endswith("limited by CPU time of thread rsyncd[9], at web2")
-    assert stages == ("   web1: thread 17% > sndbuf > qdisc │ path │ web2: core 30% > ● thread 95%")
-    assert lost.startswith("   lost 12 to 14 of 120,000 segments; most at web2: at most 14  eth0")
+    here = "   web1: thread CPU 17% > send buffer > qdisc"
+    assert stages == f"{here} │ path │ web2: IRQ core 30% > ● thread CPU 95%"
+    assert lost.startswith("   lost 12 to 14 of 120,000 segments, up to 14 of them at web2  eth0")
 
 
 @pytest.mark.parametrize("width", [50, 60, 78])
 def test_a_narrow_line_keeps_what_is_known_and_the_limit(width: int) -> None:
     for row in ends.band(Scene(peer=PEER), width):
         assert cells(text_of(row)) <= width
-    assert rows(PEER, 60)[1] == "   web1: thread 17% │ path │ web2: core 30% > ● thread 95%"
+    assert rows(PEER, 70)[1] == (
+        "   web1: thread CPU 17% │ path │ web2: IRQ core 30% > ● thread CPU 95%"
+    )
 
 
 def test_a_program_that_is_inferred_to_hand_over_no_more_has_no_figure() -> None:
     idle = Reading("application", "here", "rsync[4]", utilisation=1.0)
     one = replace(JOINED, line=(idle, *LINE))
     shown = rows(replace(PEER, joined=(one,)))[1]
-    assert shown.startswith("   web1: application > thread 17% > sndbuf")
+    assert shown.startswith("   web1: application > thread CPU 17% > send buffer")
     one = replace(one, limit=replace(LIMIT, stage=idle))
     assert "● application 100% > " in rows(replace(PEER, joined=(one,)))[1]
 
@@ -70,17 +73,15 @@ def test_the_last_picture_stays_below_the_sentence() -> None:
 def test_nothing_lost_is_said_with_its_bound() -> None:
     none = replace(LOST, between=(0.0, 30.0), retransmitted=0, places=())
     peer = replace(PEER, joined=(replace(JOINED, losses=none),))
-    assert rows(peer)[2] == (
-        "   no segment is known to be lost between the stacks (at most 30 of 120,000)"
-    )
+    assert rows(peer)[2] == ("   no loss seen between the hosts (at most 30 of 120,000 segments)")
 
 
 @pytest.mark.parametrize(
     ("why", "text"),
     [
-        ("", "   losses: not counted yet"),
+        ("", "   losses are not counted yet"),
         ("the kernel of web2 does not count bytes_received",
-         "   losses: not counted: the kernel of web2 does not count bytes_received"),
+         "   losses are not counted: the kernel of web2 does not count bytes_received"),
     ],
 )  # fmt: skip
 def test_why_losses_are_not_counted_is_said(why: str, text: str) -> None:

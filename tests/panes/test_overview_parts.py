@@ -160,7 +160,7 @@ def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:
     assert names[-300:] == [f"c{n}/rx-0" for n in range(300)]
 
 
-def test_flows_without_a_known_rate_do_not_move_0_together() -> None:
+def test_flows_without_a_known_rate_have_no_sum() -> None:
     scene = lossy()
     facts = scene.facts
     assert facts is not None
@@ -169,10 +169,10 @@ def test_flows_without_a_known_rate_do_not_move_0_together() -> None:
     )
     blind = replace(scene, facts=replace(facts, flows=unknown))
     for name in ("overview", "flows"):
-        assert "together" in words(page.compose(scene, View(pane=name), 120, 40))
+        assert "payload now" in words(page.compose(scene, View(pane=name), 120, 40))
         text = words(page.compose(blind, View(pane=name), 120, 40))
         assert "rates unknown" in text
-        assert "together" not in text
+        assert "payload now" not in text
 
 
 def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:

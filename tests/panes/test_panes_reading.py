@@ -79,11 +79,11 @@ def test_no_loss_is_said_of_what_is_counted_only() -> None:
         for path in scene.facts.paths
     )  # fmt: skip
     text = first(with_facts(scene, paths=paths))
-    assert text.startswith("· no loss in what is counted (not: ring, backlog); nothing waits")
+    assert text.startswith("· no loss seen (not counted: receive ring, backlog); nothing waits")
     veth = tuple(replace(nic, kind="veth") for nic in scene.facts.nics if nic.kind == "nic")
     part = tuple(replace(nic, per_s=Counters(rx_bytes=0.0, tx_bytes=0.0)) for nic in veth)
     text = first(with_facts(scene, paths=(), nics=part))
-    assert text.startswith("· no loss in what is counted (not: drops of the interface)")
+    assert text.startswith("· no loss seen (not counted: drops of the interface)")
 
 
 def test_loopback_is_no_place_whose_losses_are_unknown() -> None:

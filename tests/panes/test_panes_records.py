@@ -32,16 +32,17 @@ def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
 
 def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
     seen = lossy()
-    behind = replace(seen.findings[0], cause="irqs-on-one-core@eth0")
+    behind = replace(seen.findings[0], cause=seen.findings[1].id)
     view = View(pane="advisor").at(open=behind.id)
     for width in (120, 40):
         drawn = panes.pane("advisor").lines(
             replace(seen, findings=(behind, *seen.findings[1:])), view, width, 60
         )
-        told = [text_of(one) for one in drawn if "explained by" in text_of(one)]
+        told = [text_of(one) for one in drawn if "its cause" in text_of(one)]
         assert len(told) == 1
-        assert told[0].strip("│ ").startswith("explained by irqs-on-one-core@eth0"), width
-    assert "explained by" not in words(panes.pane("advisor").lines(seen, view, 120, 60))
+        title = seen.findings[1].title[:8]
+        assert told[0].strip("│ ").startswith(f"its cause, fix that first: {title}"), width
+    assert "its cause" not in words(panes.pane("advisor").lines(seen, view, 120, 60))
 
 
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
@@ -163,24 +164,24 @@ def test_the_history_marks_the_findings_that_began_and_ended() -> None:
     view = View(pane="history")
     moments = history.visible(scene, view)
     last = moments[-1]
-    held = replace(scene.findings[0], held=60.0, severity="critical")
-    gone = replace(scene.findings[0], rule="gone", id="gone@eth0")
+    held = replace(scene.findings[0], held=90.0, severity="critical")
+    gone = replace(scene.findings[0], title="gone", id="gone@eth0")
     scene = replace(
         scene, findings=(held,), ended=(Ended(gone, wall=last.wall - 30.0),), journal=()
     )
     axis = text_of(history.ruler(scene, view, moments, 150)[0])[-150:]
-    for mark, at, name in (("✗", last.at - 60.0, held.rule), ("○", last.at - 30.0, "gone")):
+    for mark, at, name in (("✗", last.at - 90.0, "1,204 packets"), ("○", last.at - 30.0, "gone ")):
         column = history.column_of(at, moments, 150) or 0
-        assert axis[column:].startswith(f"{mark} {name} ")
-    ruled = replace(view, marks=(last.at - 55.0, last.at - 40.0))
+        assert axis[column:].startswith(f"{mark} {name}")
+    ruled = replace(view, marks=(last.at - 85.0, last.at - 70.0))
     axis = text_of(history.ruler(scene, ruled, moments, 150)[0])[-150:]
-    assert axis[history.column_of(last.at - 60.0, moments, 150) or 0 :][:2] == "✗ "
-    assert f"{held.rule[:3]}" not in axis  # a mark of the ruler is not written into a name
-    then = replace(view, moment=last.wall - 60.0)
+    assert axis[history.column_of(last.at - 90.0, moments, 150) or 0 :][:2] == "✗ "
+    assert "1,2" not in axis  # a mark of the ruler is not written into a name
+    then = replace(view, moment=last.wall - 90.0)
     text = words(history.reading(scene, then, moments, "eth0", 150))
-    assert f"✗ {held.id} began" in text
+    assert f"✗ began: {held.title}" in text
     then = replace(view, moment=last.wall - 30.0)
-    assert "○ gone@eth0 ended" in words(history.reading(scene, then, moments, "eth0", 150))
+    assert "○ ended: gone" in words(history.reading(scene, then, moments, "eth0", 150))
 
 
 @pytest.mark.parametrize(("width", "height"), [(140, 60), (120, 38), (100, 28)])

@@ -63,7 +63,7 @@ def test_both_ends_go_on_together_and_begin_again_together(
     both = Pairing(near, far, HERE, notes.append)
     both.start()
     assert [one.text for one in notes] == [
-        "recorded at both ends; the clock of peer is 1.5000 s ahead, within 0.0020 s"
+        "recorded at both ends; the clock of peer is 1.5 s ahead, within 2 ms"
     ]
     shown: list[str] = []
     pairs: list[Any] = []

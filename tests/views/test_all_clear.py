@@ -79,8 +79,8 @@ def test_a_stage_that_limits_is_named_where_no_rule_finds_anything() -> None:
     timer = Reading("timer", "here", "copy[7]", "measured", "copy[7] sleeps", 0.9, None, 0.9)
     limit = Limit("flow", "a>b", "tx", 2e7, 0.0, timer, (), None, (timer,))
     assert all_clear(sound(), limits=[limit]) == (
-        "Limited by the timer of copy[7], of which no finding says more (nothing to fix: it sleeps "
-        "by itself)."
+        "Limited by the timed sleep of copy[7], of which no finding says more (nothing to fix: "
+        "it sleeps by itself)."
     )
     guess = replace(timer, stage="peer", end="there", kind="inferred")
     assert all_clear(sound(), limits=[replace(limit, stage=guess, ladder=(guess,))]) == CLEAR

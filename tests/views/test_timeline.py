@@ -101,7 +101,7 @@ def test_events_are_what_began_ended_and_was_changed_in_the_time_shown() -> None
     known = [(one.kind, one.text) for one in events(scene, end, 400.0)]
     assert ("change", "ring.rx@eth0") in known
     assert ("change", "sysctl.net.core.rmem_max") not in known  # eight minutes ago
-    assert ("critical", "rx-ring-overrun") in known
+    assert ("critical", RING.title) in known
     over = replace(scene, findings=(), ended=(Ended(RING, (), scene.wall - 40),))
     (ended,) = (one for one in events(over, end, 400.0) if one.kind == "ended")
     assert ended.ago == pytest.approx(39.0, abs=1.5)

@@ -1,4 +1,4 @@
-"""Statistics as IEEE 802.3 and RMON define them, from drivers that provide them (Linux 5.13).
+"""Statistics of the MAC by IEEE 802.3 and RMON (Linux 5.13).
 
 ETHTOOL_MSG_STATS_GET; numbers: include/uapi/linux/ethtool_netlink.h, and what each counts:
 Documentation/networking/statistics.rst. Unlike those of `ethtool -S`, they have one meaning for

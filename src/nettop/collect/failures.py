@@ -39,7 +39,7 @@ class Row:
     advice: str = label("how to find out more, and what helps")
     rests: str = label("the source that defines it")
     reasons: str = label("drop reasons of the kernel that say more")
-    least: float = gauge("number in ten seconds from which it is reported", "events")
+    least: float = gauge("threshold: number in ten seconds", "events")
     events: int = counter("events", "events")
 
 

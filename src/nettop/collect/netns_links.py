@@ -1,4 +1,4 @@
-"""Counters of the interfaces of other network namespaces, as `link_stats` has those of this one.
+"""Counters of the interfaces of other network namespaces.
 
 Each reading sends one request to a namespace (RTM_GETSTATS). The names take another request, every
 ten seconds and for a new interface. A namespace that moves almost nothing is asked only at every

@@ -46,7 +46,7 @@ class Brief:
         each = "Each begins with a handshake and a small congestion window"
         each += f" (round trip {units.seconds(self.trip / 1e6)})" if self.trip else ""
         return (
-            f"no lasting flow from or to {self.name} wants to move data, but short ones pass: at "
+            f"no lasting flow from or to {self.name} is active, but short ones pass: at "
             f"{self.found} of {self.readings} readings there was a new connection, with up to "
             f"{units.size(self.most)} moved. {each}. One that is kept (HTTP keep-alive, a pool), "
             "or larger pieces on each, saves that time"

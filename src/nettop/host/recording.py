@@ -41,6 +41,7 @@ from typing import Final
 
 from ..files import bounds
 from ..terms.dataclass import dataclass
+from ..terms.units import seconds
 from .archive import RecordedMoment, RecordingError, load, parse
 from .netlink.codec import Request
 from .record import COUNTED, Record
@@ -280,13 +281,20 @@ class Mark:
     def words(self) -> str:
         """The sentence that the comment of the recording holds."""
         end = "this" if self.here else "the other"
-        return f" Pair {self.number}, {end} end: {self.clock('the other host')}."
+        within = ceil(self.error * 1e4) / 1e4
+        told = f"{abs(self.ahead):.4f} s {self._way}, within {within:.4f} s"
+        return f" Pair {self.number}, {end} end: the clock of the other host is {told}."
+
+    @property
+    def _way(self) -> str:
+        return "ahead" if self.ahead >= 0 else "behind"
 
     def clock(self, host: str) -> str:
         """What is known of the clock of that host."""
-        way = "ahead" if self.ahead >= 0 else "behind"
-        within = ceil(self.error * 1e4) / 1e4
-        return f"the clock of {host} is {abs(self.ahead):.4f} s {way}, within {within:.4f} s"
+        within = seconds(max(self.error, 1e-4))
+        if abs(self.ahead) <= max(self.error, 1e-4):
+            return f"the clocks of both hosts agree within {within}"
+        return f"the clock of {host} is {seconds(abs(self.ahead))} {self._way}, within {within}"
 
 
 def mark_of(comment: str) -> Mark | None:

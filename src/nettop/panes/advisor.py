@@ -222,7 +222,9 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
                    for at, text in enumerate(texts)]  # fmt: skip
     out += [ends(head, line((since, "dim")), width), *more]
     if finding.cause:
-        cause = line((f"   explained by {finding.cause}: fix that first", "warn"))
+        known = scene.finding(finding.cause)
+        named = known.title if known is not None else finding.cause
+        cause = line((f"   its cause, fix that first: {named}", "warn"))
         out.append(fit_line(cause, width))
     if finding.evidence:
         out.append(section("WAS SEEN HERE" if over else "SEEN HERE", finding.id, width))

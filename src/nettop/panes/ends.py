@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import name, rate
 from ..facts.limits import words
+from ..facts.limits.stages import short
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
 from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
@@ -96,7 +97,8 @@ def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
             out += line((f"{hosts[step.end][:NAME]}: ", "head")) if step.end in hosts else ()
         else:
             out += line((" > ", "faint"))
-        out += line((f"{glyph} {step.stage}{used}", role) if limits else f"{step.stage}{used}")
+        text = f"{short(step.stage)}{used}"
+        out += line((f"{glyph} {text}", role) if limits else text)
         end = step.end
     return out
 
@@ -106,19 +108,20 @@ def lost(one: Joined, peer: Peer) -> Line:
     losses = one.losses
     if losses is None:
         why = f": {one.uncounted}" if one.uncounted else " yet"
-        return line((f"   losses: not counted{why}", "dim"))
+        return line((f"   losses are not counted{why}", "dim"))
     if not _loses(losses):
         most = losses.between[1]
-        bound = f" (at most {most:,.0f} of {losses.sent:,})" if most >= 1 else ""
-        return line((f"   no segment is known to be lost between the stacks{bound}", "dim"))
+        bound = f" (at most {most:,.0f} of {many(losses.sent, 'segments')})" if most >= 1 else ""
+        return line((f"   no loss seen between the hosts{bound}", "dim"))
     text = f"   lost {both.span(losses.between)} of {many(losses.sent, 'segments')}"
     if losses.refused >= 1:
         text += f", {losses.refused:,.0f} refused by the sender's queues"
     place = losses.place
-    if place is None:
+    if place is None or place.segments[1] < 1:
         return line((text, "warn"))
-    hosts = {HERE: peer.hosts[0], THERE: peer.hosts[1], BETWEEN: "the network between"}
-    return line((f"{text}; most at {hosts[place.end]}: {both.span(place.segments)}", "bad"),
+    hosts = {HERE: f"at {peer.hosts[0]}", THERE: f"at {peer.hosts[1]}", BETWEEN: "in the network"}
+    some = both.span(place.segments).replace("at most", "up to")
+    return line((f"{text}, {some} of them {hosts[place.end]}", "bad"),
                 (f"  {place.name}", "dim"))  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ..facts.limits.stages import short
 from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
@@ -107,7 +108,7 @@ def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
         (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
         (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),
         limit_cell(scene, next((flow for flow in one.flows if flow.limit == limit), None),
-                     limit if count == len(one.flows) else f"{limit} ({count})"),
+                     short(limit) if count == len(one.flows) else f"{short(limit)} ({count})"),
         (seconds(max(times)) if times else UNKNOWN, ""),
         (f"{again:.0f}", "bad" if again else "dim"),
         ",".join(map(str, cores)) or UNKNOWN,

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import peer, rate
-from ..facts.limits.stages import declared
+from ..facts.limits import words
+from ..facts.limits.stages import declared, short
 from ..terms import braille
 from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, per_second, seconds, share
@@ -55,11 +56,11 @@ def busiest(scene: Scene) -> tuple[Flow, ...]:
 
 
 def payload(scene: Scene, total: float) -> str:
-    """`together 44.3 Mb/s payload now`, of the second of which the rates of interfaces are.
+    """`44.3 Mb/s payload now`, of the second of which the rates of interfaces are.
 
     Where the budget lets the sockets wait it is of a longer time, and of an earlier one.
     """
-    told, ago = f"together {scene.units.rate(total)} payload", read_ago(scene)
+    told, ago = f"{scene.units.rate(total)} payload", read_ago(scene)
     return f"{told}, mean of {scene.stretched[SOCKETS]:.0f} s{ago}" if ago else f"{told} now"
 
 
@@ -107,7 +108,9 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
     limit = flow.limit or UNKNOWN
     known = declared().get(limit)
-    words = (known.words if known else limit).removeprefix("the ")
+    told = (known.words if known else short(limit)).removeprefix("the ")
+    if words.NOT_HERE in (flow.limit_why or ""):
+        told = "not on this host"
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
     drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
     bad = bool(flow.far and flow.bulk)
@@ -117,8 +120,8 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         _place(flow),
         (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
-        limit_cell(scene, flow, words),
-        limit_cell(scene, flow, limit),
+        limit_cell(scene, flow, told),
+        limit_cell(scene, flow, short(limit)),
         seconds(flow.rtt),
         (drops, "bad" if flow.drops_per_s or (flow.loss_ratio or 0.0) > 0.001 else "dim"),
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),

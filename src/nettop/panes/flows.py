@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate, together
+from ..facts.limits.stages import short
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.text import Line, line
@@ -150,7 +151,7 @@ FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a fi
     "pid": lambda f: UNKNOWN if f.pid is None else str(f.pid),
     "local": lambda f: f"{f.local}:{f.local_port}",
     "peer": peer,
-    "limit": lambda f: f.limit,
+    "limit": lambda f: f"{f.limit} {short(f.limit or '')}",
     "nic": lambda f: f.nic,
     "namespace": lambda f: f.namespace,
     "queue": lambda f: f.queue,
@@ -185,7 +186,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         peer(flow),
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-        limit_cell(scene, flow, limit),
+        limit_cell(scene, flow, short(limit)),
         seconds(flow.rtt),
         (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
         UNKNOWN if flow.cwnd is None else str(flow.cwnd),
@@ -257,7 +258,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     summed = summed or payload(scene, total or 0.0)
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
-    remark = f"{by}{over(scene, view)}{counted(len(shown), facts)}, {summed}"
+    remark = f"{by}{over(scene, view)}{counted(len(shown), facts)} · {summed}"
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)

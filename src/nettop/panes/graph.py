@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import MARKS
 from ..terms import braille
-from ..terms.text import LEVELS, Line, cells, fit, line
+from ..terms.text import LEVELS, Line, cells, clauses, fit, line
 from ..terms.units import Units, brief, per_second, seconds, share
 from ..views.past import lost
 from ..views.scene import Scene, once
@@ -36,6 +36,7 @@ LEAST: Final = _RATES + 2  # rows of the graph at least: also the losses and the
 _TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
 _APART: Final = 12  # columns between two ticks at least
 _NOW: Final = "now"  # at the right end of the axis
+_SHORTEST, _LONGEST = 24, 44  # columns of the name of an event: fewer say nothing
 WIDEST: Final = 240  # columns of the widest graph whose marks can be selected
 MARKS_MOST: Final = 8  # marks that can be selected, the latest ones
 _EVENTS: Final = {"change": ("◆", "key"), "ended": ("○", "dim")}
@@ -122,7 +123,7 @@ def mark_at(scene: Scene, nic: Nic, width: int, x: int) -> str:
     count, at = len(track.rx) // 2, x - LABEL - 1
     for event, following in reversed(_spaced(known, count, 2 * track.step)):
         first = count - 1 - int(event.ago / (2 * track.step))
-        if first <= at < first + 1 + cells(_name(event, first, following)):
+        if first <= at < first + 1 + cells(named(event, following - first - 1)):
             return id_of(event)
     return ""
 
@@ -220,15 +221,15 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     for event, following in _spaced(known, count, each):
         at = count - 1 - int(event.ago / each)
         mark, role = sign(event.kind)
-        _put(text, roles, at, mark + _name(event, at, following), role)
+        _put(text, roles, at, mark + named(event, following - at - 1), role)
     for number in range(1, int(count * each / step) + 1):
         at, told = count - 1 - round(number * step / each), f"┴{_ago(number * step)}"
         if at >= 0 and all(role == "faint" for role in roles[at : at + cells(told)]):
             _put(text, roles, at, told, "dim")
     if chosen is not None:
-        name = f"{sign(chosen.kind)[0]} {chosen.text} "
-        at = min(count - 1 - int(chosen.ago / each), end - cells(_NOW) - cells(name))
-        _put(text, roles, max(0, at), name, "select")
+        told = sign(chosen.kind)[0] + named(chosen, count)
+        at = min(count - 1 - int(chosen.ago / each), end - cells(_NOW) - cells(told))
+        _put(text, roles, max(0, at), told, "select")
     return line(" " * (LABEL + 1), *merge(list(zip(text, roles, strict=True))))
 
 
@@ -238,9 +239,10 @@ def _spaced(known: Sequence[Event], count: int, each: float) -> list[tuple[Event
     return list(zip(known, [*places[1:], count - cells(_NOW)], strict=False))
 
 
-def _name(event: Event, at: int, following: int) -> str:
-    """The name of an event whose mark is at a column, if it ends before the next mark."""
-    return f" {event.text} " if at + cells(event.text) + 3 < following else ""
+def named(event: Event, room: int) -> str:
+    """What an event is in at most so many columns, with a space at each end; empty for few."""
+    most = min(_LONGEST, room - 3)
+    return f" {clauses(event.text, most)} " if most >= min(_SHORTEST, cells(event.text)) else ""
 
 
 def _ago(duration: float) -> str:

@@ -17,7 +17,7 @@ from ..views.scene import Scene, nic_of, once
 from ..views.timeline import Event, events
 from ..views.view import View
 from .frame import drawn_inside, inside
-from .graph import SHADES, sign, top_of
+from .graph import SHADES, named, sign, top_of
 from .grid import merge
 from .loads import LABEL, MARGIN, heat
 from .parts import clock, flow_words, in_blank, section
@@ -217,7 +217,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
             continue
         text, role = sign(event.kind)
         after = min((at for at in places if at is not None and at > column), default=room)
-        text += f" {event.text} " if column + cells(event.text) + 3 <= after else ""
+        text += named(event, after - column)
         marks[column : column + len(text)] = [(char, role) for char in text]
     for name, column in own:
         if column is not None and (name != "▲" or marks[column][0] == " "):
@@ -284,7 +284,7 @@ def words(scene: Scene, event: Event) -> str:
     change = next((one for one in changes(scene) if one.id == event.id), None)
     if change is not None:
         return f"{change.setting} {change.before} → {change.after}: {change.state}"
-    return f"{event.id} {'ended' if event.kind == 'ended' else 'began'}"
+    return f"{'ended' if event.kind == 'ended' else 'began'}: {event.text}"
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:

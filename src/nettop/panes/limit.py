@@ -106,7 +106,7 @@ def verdict(
     at = f", at {peer.hosts[1]}" if peer is not None and words.away(limit.stage) else None
     text = words.limited(limit, at)
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role))
-    because = (limit.stage.cause if counted else "") or _because(limit)
+    because = (limit.stage.cause if counted else "") or _parted(limit)[0]
     rest = f": {because}" if because else ""
     room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
     below = bool(keys and more) and room < 12  # beside the keys there is no room for it
@@ -118,11 +118,6 @@ def verdict(
         first, *others = continued(rest, room, width - 4, more)
     later = [line("   ", (text, "")) for text in others]
     return [ends((*head, *line((first, ""))), keys, width), *later]
-
-
-def _because(limit: Limit) -> str:
-    """The measurement, without the flow that it is of and without what to do."""
-    return "no queue here is full" if words.elsewhere(limit) else _parted(limit)[0]
 
 
 def _parted(limit: Limit) -> tuple[str, str]:
@@ -187,7 +182,7 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
-    if limit.stage.stage == "thread" and _because(limit).startswith("waited"):
+    if limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited"):
         advice = _crowded(scene, limit)
     if words.unread(limit):
         advice = "look at both ends"

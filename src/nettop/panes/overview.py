@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..facts.flow_words import rate, together
 from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
-from ..terms.units import per_second, percent, seconds
+from ..terms.units import many, per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
 from ..views.scene import IN_FORCE, Scene, nic_of
@@ -236,7 +236,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
         rows = [line((f" {_no_flow(scene)}", "dim"))]
     total = together(known)
     summed = "rates unknown" if total is None else flowlist.payload(scene, total)
-    remark = f"{len(known)}, {summed}" if known else ""
+    remark = f"{many(len(known), 'flows')} · {summed}" if known else ""
     return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
 
 

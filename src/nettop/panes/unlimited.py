@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
+from ..facts.limits.stages import declared
 from ..terms.text import Line, clauses, few, line
 from ..terms.units import per_second
 from ..views.enough import unjudged, witnesses
@@ -47,7 +48,7 @@ def uncounted(facts: Facts, nic: Nic) -> list[str]:
         return ["drops of the interface"] if lost(nic.per_s) is None else []
     names = [stage.name for path in paths for stage in path.stages
              if stage.name in PLACES and stage.why and stage.lost is None]  # fmt: skip
-    return list(dict.fromkeys(names))
+    return [declared()[name].words.removeprefix("the ") for name in dict.fromkeys(names)]
 
 
 def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
@@ -89,7 +90,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     unknown += witnesses(scene.frame) if scene.frame is not None else []
     idle = facts.host.idle
-    sound = f"no loss in what is counted (not: {', '.join(unknown)})" if unknown else "no loss"
+    sound = f"no loss seen (not counted: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < SPENT:
         by = few(dict.fromkeys(map(taker, facts.cores)), TAKERS) or "programs"
         full = f" the CPUs are full, by {by};"  # a part ends with its mark: it may end a line

@@ -144,9 +144,9 @@ def events(scene: Scene, end: float, seconds: float) -> list[Event]:
     for finding in scene.findings:
         began = moments[-1].at - finding.held
         if began > begun and finding.severity in SERIOUS:
-            known.append((began, finding.severity, finding.rule, finding.id))
+            known.append((began, finding.severity, finding.title, finding.id))
     gone = [(one.wall - offset, one.finding) for one in scene.ended]
-    known += [(at, "ended", finding.rule, finding.id) for at, finding in gone]
+    known += [(at, "ended", finding.title, finding.id) for at, finding in gone]
     shown = [Event(end - at, kind, text, id_) for at, kind, text, id_ in known]
     return sorted((one for one in shown if 0 <= one.ago < seconds), key=lambda one: -one.ago)
 

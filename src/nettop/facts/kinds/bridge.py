@@ -93,13 +93,13 @@ class Bridge:
         default=(),
     )
     states: str = gauge("these ports with their states", default="")
-    waits: str = gauge("how long spanning tree lets a port wait, in words", default="")
+    waits: str = gauge("delay of a port by spanning tree", default="")
     lost: int = gauge(
         "frames too long for the port by which they leave, dropped while nettop looked",
         "frames",
         default=0,
     )
-    loses: str = gauge("the port that drops them, in words", default="")
+    loses: str = gauge("the port that drops them", default="")
     packets: float | None = maybe("packets received by the ports with the largest MTU", "packets/s")
     addressed: tuple[str, ...] = gauge(
         "ports with an IP address of their own, other than the link-local one", default=()

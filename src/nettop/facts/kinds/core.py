@@ -64,7 +64,7 @@ class Core:
     doing: str | None = maybe("what it does: classes of work by share of its time")
     work: str | None = maybe("class of most of its work")
     work_share: float | None = maybe("share of that class in its busy time", "%")
-    relief: str | None = maybe("what relieves it of that work")
+    relief: str | None = maybe("how to reduce that work")
     line: str | None = maybe(
         "busiest interrupt, where no NIC queue has its own and no time is idle"
     )

@@ -249,7 +249,7 @@ class Failure:
     advice: str = gauge("how to find out more, and what helps", default="")
     rests: str = gauge("the source that defines it", default="")
     events: float | None = maybe("counted now", "events/s")
-    least: float = gauge("number in ten seconds from which it matters", "events", default=3.0)
+    least: float = gauge("threshold: number in ten seconds", "events", default=3.0)
     reason: str = gauge("drop reason of the kernel that says more, and is seen now", default="")
 
 

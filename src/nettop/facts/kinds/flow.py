@@ -61,9 +61,7 @@ class Flow:
     window_cap: float | None = maybe("rate limit by the maximum window at this RTT", "bit/s")
     direction: str | None = maybe("direction of most bytes: send or receive")
     bulk: bool = gauge("bulk flow: more than 1 % of its link or 10 Mbit/s", default=False)
-    wants: bool = gauge(
-        "wants to move data: bulk, data waits or is in flight most of the time", default=False
-    )
+    wants: bool = gauge("active: bulk, data waits or is in flight most of the time", default=False)
     probes: int | None = maybe("unanswered window probes", "probes")
     backoff: int | None = maybe(
         "doublings of the retransmission timeout without an answer", "doublings"
@@ -87,7 +85,7 @@ class Flow:
         "limit: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
         "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more"
     )
-    limit_why: str | None = maybe("measurement behind the limit")
+    limit_why: str | None = maybe("measurement of the limit")
     sndbuf_full: bool | None = maybe(
         "send buffer full: data in flight (rate × RTT) fills it, not the congestion window"
     )
@@ -121,10 +119,10 @@ class Flow:
     loss_bound: float | None = maybe(
         "rate that cubic or reno reaches at this loss and round trip (Mathis' formula)", "bit/s"
     )
-    limit_doing: str | None = maybe("what the core or thread that limits does")
-    limit_relief: str | None = maybe("what relieves it of that work")
+    limit_doing: str | None = maybe("work of the core or thread that limits")
+    limit_relief: str | None = maybe("how to reduce that work")
     limit_how: str | None = maybe(
-        "how that which limits is used: throttled synced direct cached files; the thread: "
+        "detail of the limit: throttled synced direct cached files; the thread: "
         "throttled locked; a stop: traced; who is waited for in a request: late; small writes: "
         "corked delayed"
     )

@@ -32,8 +32,8 @@ class Program:
 
     pid: int = label("process")
     name: str = gauge("name of the process", default="")
-    state: str = gauge("what holds it, in one word; empty: nothing seen", default="")
-    does: str = gauge("what holds it, in words", default="")
+    state: str = gauge("kind of hold; empty: nothing seen", default="")
+    does: str = gauge("what holds it", default="")
     cure: str = gauge("what shows it, and what helps", default="")
     listens: str | None = maybe("TCP ports at which it listens")
     ports: tuple[int, ...] = gauge("all of these", default=())

@@ -31,7 +31,7 @@ class Thread:
     doing: str | None = maybe("what it does: classes of work by share of its time")
     work: str | None = maybe("class of most of its work")
     work_share: float | None = maybe("share of that class in its CPU time", "%")
-    relief: str | None = maybe("what relieves it of that work")
+    relief: str | None = maybe("how to reduce that work")
     crowd: str | None = maybe("CPUs to which its process is bound, and what else runs there")
 
 

@@ -70,5 +70,5 @@ class Limit:
     device: str | None = maybe("interface in that namespace")
     flow: str | None = maybe("target of the flow that stands for an interface")
     ended: bool = gauge("the flow ended while nettop looked", default=False)
-    doing: str | None = maybe("what the core or thread that limits does")
-    relief: str | None = maybe("what relieves it of that work")
+    doing: str | None = maybe("work of the core or thread that limits")
+    relief: str | None = maybe("how to reduce that work")

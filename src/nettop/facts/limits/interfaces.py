@@ -241,7 +241,7 @@ def as_flow(one: Limit, flow: Limit) -> Limit:
 def _idle(one: Limit, read: bool) -> Limit:
     """An interface on which no flow of this host wants to move more, as far as they are read."""
     if one.direction == "tx":
-        why = "nothing waits to be sent: no TCP flow of this host wants more" if read else UNREAD
+        why = "no TCP flow of this host has more data to send" if read else UNREAD
         stage = Reading("application", "here", "programs of this host", "inferred", why, None)
     else:
         why = "no data waits at this end: the senders send no more" if read else UNREAD

@@ -16,6 +16,7 @@ from .feeding import beside
 from .following import BINDS, following, independent
 from .looks import Look, loses, waits
 from .stages import declared, having, readings
+from .words import NOT_HERE
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
@@ -26,7 +27,7 @@ SEEN: Final = ("reported", "measured")
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 _UNSEEN: Final = Reading(
     "unknown", "there", "not visible from this end", "inferred",
-    "no stage of this end holds data for most of the time: look at the other end, or for longer",
+    f"{NOT_HERE} is full for most of the time: look at the other end, or for longer",
 )  # fmt: skip
 
 

@@ -17,18 +17,22 @@ if TYPE_CHECKING:
 
 _LEADS: Final = ("application", "pipe")  # on the way to what the program waits for
 
-NOT_HERE: Final = "no stage of this end"  # the beginning of such a measurement
+NOT_HERE: Final = "no queue of this host"  # the beginning of such a measurement
+_SHAPERS: Final = frozenset(("tbf", "htb", "hfsc", "cake"))  # qdiscs that hold to a rate
 UNREAD: Final = "no TCP flow was read: what waits at the sockets is not known"
 BITS: Final = units.Units()  # as commands print rates
 
 
 def stage(one: Reading) -> str:
-    """A stage in words: `the qdisc`, `CPU time of thread iperf3[4376]`."""
+    """A stage in words: `the traffic shaper tbf`, `CPU time of thread iperf3[4376]`."""
     if one.stage == "core":
         return one.name.partition(",")[0]
     if one.stage == "thread":
         return f"CPU time of thread {one.name}"
     words = declared()[one.stage].words
+    if one.stage == "qdisc":
+        kind = one.name.partition(" ")[0]
+        return f"the traffic shaper {kind}" if kind in _SHAPERS else f"{words} {kind}"
     if one.stage in having("feeds"):
         return f"{words} of {one.name}"
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words

@@ -177,7 +177,7 @@ def unmatched(sides: Matched, hosts: tuple[str, str]) -> Iterator[str]:
     """Sentences about flows of this host that have no other end there."""
     missing: Sequence[Unmatched] = sides.unmatched
     if not sides.joined and not missing:
-        yield from ("", f"no flow between {hosts[0]} and {hosts[1]} wants to move data")
+        yield from ("", f"no flow between {hosts[0]} and {hosts[1]} is active")
         return
     if sides.joined and not any(one.candidates for one in missing):
         return

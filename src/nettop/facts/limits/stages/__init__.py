@@ -52,6 +52,12 @@ def way(direction: str) -> tuple[Stage, ...]:
     return tuple(sorted(found, key=lambda stage: stage.place(direction)))
 
 
+def short(name: str) -> str:
+    """The stage of that name in 11 columns; `idle` for a flow that wants no more."""
+    known = declared().get(name)
+    return (known.short or name) if known is not None else "idle" if name == "none" else name
+
+
 @cache
 def having(trait: str) -> frozenset[str]:
     """The names of the stages with a trait: a field of `Stage` that is true."""

@@ -21,15 +21,16 @@ from ..stage import Stage
 STAGES: Final = (
     Stage("slot", "the PCI Express slot", "the PCI Express slot", "SLOT",
           "more lanes, or a newer slot", precedence=40, sending=100, receiving=60,
-          setting="link.mtu", card=True, queue=True),
+          setting="link.mtu", card=True, queue=True, short="PCIe slot"),
     Stage("usb", "the USB connection", "the USB connection of the adapter", "USB",
           "a port, cable and adapter of USB 3", precedence=35, sending=105, receiving=55,
-          setting="link.mtu", card=True, queue=True),
+          setting="link.mtu", card=True, queue=True, short="USB"),
     Stage("wire", "the link", "the link", "WIRE", "nothing to fix if the link is full",
           precedence=30, sending=110, receiving=50, always=("rx", "tx"), setting="link.mtu",
           card=True, queue=True, fault=False,
           lost_rx=("phy_errors", "length_errors"),
-          why="damaged frames or frames of wrong length; no setting of this host helps"),
+          why="damaged frames or frames of wrong length; no setting of this host helps",
+          short="link"),
     Stage("provider", "the provider's allowance",
           "the limit that the provider of a virtual machine sets", "PROVIDER", "a larger instance",
           precedence=10, sending=120, receiving=40, setting="link.mtu", queue=True, between=True),
@@ -40,7 +41,7 @@ STAGES: Final = (
     Stage("ring", "the receive ring", "the receive ring of the NIC", "RING",
           "a larger ring, or a less loaded core", precedence=70, receiving=80, always=("rx",),
           setting="ring.rx", card=True, queue=True, arrives=True, lost_rx=("ring_drops",),
-          why="no free receive descriptor"),
+          why="no free receive descriptor", short="rx ring"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 SLOT_FULL: Final = 0.95  # of what a slot carries: several ports never reach all of it together

@@ -32,7 +32,7 @@ STAGES: Final = (
     Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
           precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
           implies="rwnd"),
-    Stage("unknown", "nothing visible at this end", "no stage explains the rate", "PEER",
+    Stage("unknown", "an unknown cause", "no stage explains the rate", "PEER",
           "look at the other end, or for longer", precedence=200, sending=160, receiving=10,
           fault=False, beyond=True),
 )  # fmt: skip

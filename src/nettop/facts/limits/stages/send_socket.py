@@ -27,15 +27,16 @@ STAGES: Final = (
           fault=False, implies="rcvbuf"),
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
-          fed=True, why="UDP send buffers full", most="net.ipv4.tcp_wmem"),
+          fed=True, why="UDP send buffers full", most="net.ipv4.tcp_wmem", short="send buffer"),
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35,
-          receiving=109),
+          receiving=109, short="small write"),
     Stage("refused", "a drop on this host",
           "the packet filter or a queue of this host, which drops what the socket sends, or what "
           "keeps datagrams from a socket that has room", "SOCKET",
-          "see `nettop why --to ADDRESS:PORT`", precedence=25, sending=38, receiving=112),
+          "see `nettop why --to ADDRESS:PORT`", precedence=25, sending=38, receiving=112,
+          short="local drop"),
     Stage("pacing", "the pacing limit",
           "the rate that the program or the congestion control allows", "PACING",
           "the program or the qdisc paces it", precedence=100, sending=40),
@@ -44,7 +45,7 @@ STAGES: Final = (
           implies="path"),
     Stage("rwnd", "the peer's receive window", "the window that the receiver offers", "PEER",
           "tune the peer's receive buffer", precedence=110, sending=140, receiving=105, fed=True,
-          grows=True, beyond=True),
+          grows=True, beyond=True, short="peer window"),
 )  # fmt: skip
 OFTEN: Final = 0.3  # of the time: a full send buffer may limit
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken

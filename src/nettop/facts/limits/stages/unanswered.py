@@ -18,7 +18,7 @@ from ..window import share
 STAGES: Final = (
     Stage("unanswered", "segments without an answer", "no segment is acknowledged", "LOSS",
           "see `nettop why --to ADDRESS:PORT`", precedence=155, sending=155,
-          beyond=True),
+          beyond=True, short="no answer"),
 )  # fmt: skip
 
 

@@ -1,0 +1,82 @@
+"""What panes say is plain: names of rules stay out of titles and axes, and stages have words."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from folded import folded
+from recorded_hosts import HOSTS, last, name
+from scenes import SCENES, storied
+
+from nettop.facts.limits import Reading, words
+from nettop.host.recording import Mark, Replay, load
+from nettop.panes import page
+from nettop.terms.text import text_of
+from nettop.views.build import Plans, scene_of
+from nettop.views.past import History
+from nettop.views.scene import Ended, Scene
+from nettop.views.view import View
+
+# phrases that no engineer says, or that no reader can tell the meaning of
+OBSCURE = re.compile(
+    r"that which|wants? to move|wants? no more|\(not: |in words|together [\d.]+ [kMGT]?b/s|"
+    r"nothing visible|limited by the qdisc\b|\b(?:rwnd|rcvbuf|sndbuf|pipe-cpu|tx-ring)\b|: tcp:"
+)
+
+
+@cache
+def rule_ids() -> frozenset[str]:
+    return frozenset((Path(__file__).parents[2] / "rules/ids.txt").read_text().split())
+
+
+def frames(scene: Scene) -> Iterator[tuple[str, list[str]]]:
+    for pane in ("overview", "cores", "nic", "flows", "history"):
+        for size in ((80, 24), (120, 40)):
+            yield pane, [text_of(row) for row in page.compose(scene, View(pane=pane), *size)]
+
+
+def obscure(scene: Scene) -> list[str]:
+    ids = rule_ids()
+    return [
+        f"{pane}: {row}"
+        for pane, rows in frames(scene)
+        for row in rows
+        if OBSCURE.search(row) or ids & set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", row))
+    ]
+
+
+@folded("host", SCENES)
+def test_scenes_are_told_in_plain_words(host: str) -> None:
+    assert obscure(SCENES[host]()) == []
+
+
+@folded("path", HOSTS)
+def test_recorded_hosts_are_told_in_plain_words(path: Path) -> None:
+    scene = scene_of(last(path), History(), Plans(Replay(load(str(path)))))
+    assert obscure(scene) == [], name(path)
+
+
+def test_the_axis_names_a_finding_by_its_title() -> None:
+    scene = storied()
+    gone = Ended(scene.findings[0], (), scene.wall - 120)
+    over = replace(scene, findings=(), ended=(gone,), journal=())
+    for pane in ("overview", "history"):
+        text = "\n".join(map(text_of, page.compose(over, View(pane=pane), 120, 40)))
+        assert "○ 1,204 packets/s lost in the receive ring" in text, pane
+        assert gone.finding.rule not in text
+
+
+def test_a_queue_is_named_by_its_kind() -> None:
+    told = {"tbf 8001: of eth0": "the traffic shaper tbf", "fq 1: of eth0": "the qdisc fq"}
+    for queue, text in told.items():
+        assert words.stage(Reading("qdisc", "here", queue)) == text
+
+
+def test_clocks_that_agree_are_not_said_to_be_ahead() -> None:
+    assert Mark("1", True, 0.00004, 0.0001).clock("web2") == (
+        "the clocks of both hosts agree within 0.1 ms"
+    )
+    told = Mark("1", True, -1.5, 0.002).clock("web2")
+    assert told == "the clock of web2 is 1.5 s behind, within 2 ms"
