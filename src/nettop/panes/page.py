@@ -19,7 +19,6 @@ from .frame import inside, part
 from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
-LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
 MOMENT_FROM = 100  # columns from which the header has words for its figures and keys
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
@@ -197,20 +196,21 @@ def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
 def shortened(
     titles: list[tuple[str, str]], here: str, width: int, room: int
 ) -> list[tuple[str, str]]:
-    """Names and titles, as long as they leave so much room for keys.
+    """Names and titles, as many as leave so much room for keys; digits stay without a title.
 
-    Other titles lose letters before the title of `here`, which is cut last. Digits always stay.
+    That of `here` is shown before the others, and alone is cut if it must be.
     """
-    left = 0
-    for most in LETTERS:
-        out: list[tuple[str, str]] = []
-        for name, title in titles:
-            text = title.split()[0] if width < WIDE else title
-            out.append((name, f" {text if name == here else text[:most]}".rstrip()))
-        left = width - sum(2 + len(text) for _, text in out)
-        if left >= room:
-            return out
-    return [(name, text[: left - room] if name == here else text) for name, text in out]
+    texts = {name: f" {title.split()[0] if width < WIDE else title}" for name, title in titles}
+    left = width - room - 2 * len(texts) - len(texts[here])
+    shown = {here: texts[here][: min(left, 0) or None]}
+    for name, text in texts.items():
+        if name == here:
+            continue
+        left -= len(text)
+        if left < 0:
+            break
+        shown[name] = text
+    return [(name, shown.get(name, "")) for name in texts]
 
 
 def pane_at(scene: Scene, view: View, width: int, x: int) -> str:
