@@ -133,7 +133,7 @@ def test_the_title_has_the_rates_now_and_their_share() -> None:
     assert nic is not None
     assert (
         graph.title(lossy(), nic)
-        == "wire rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 dropped/s"
+        == "last 1 s: rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%) · 1,204 dropped/s"
     )
     assert "peak" in words([*graph.lines(storied(), nic, 118, 10)])
 

@@ -1,13 +1,15 @@
-"""The rates that a frame tells: each must be one of the last second, or say what else it is."""
+"""The rates that a frame tells: each is of the time in the title of its box, or says what it is."""
 
 import re
 from collections.abc import Iterator
 from itertools import groupby
 
 from nettop import panes
+from nettop.facts import Facts
 from nettop.facts.flow_words import rate, together
 from nettop.panes import page
-from nettop.terms.text import Line, text_of
+from nettop.terms.text import Line, cells, text_of
+from nettop.terms.units import Units
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
@@ -23,25 +25,21 @@ LITTLE = 125_000.0  # bytes/s
 SCALE = re.compile(r"^[│ ]*[\d.]+ [kMGT]?b/s +[\u2800-\u28ff]?")  # of a graph
 
 
-def known(scene: Scene) -> set[str]:
-    """The rates of the last second: of interfaces, flows, the flows of a process, all flows."""
-    facts = scene.facts
-    if facts is None:
-        return set()
+def known(facts: Facts, units: Units) -> set[str]:
+    """The rates of interfaces, flows, the flows of a process, all flows."""
     values = [value for nic in facts.nics for value in (nic.per_s.rx_bytes, nic.per_s.tx_bytes)]
-    values += [rate(one) for one in facts.flows]
+    values += [together(facts.flows), *map(rate, facts.flows)]
     values += [value for one in facts.flows for value in (one.rx_per_s, one.tx_per_s)]
     owner = lambda one: (one.pid or 0, one.process or "", one.nic or "")  # noqa: E731
     for _, some in groupby(sorted(facts.flows, key=owner), owner):
         values.append(together(some))
-    return {scene.units.rate(value) for value in values}
+    return {units.rate(value) for value in values}
 
 
-def above(scene: Scene) -> Iterator[str]:
+def above(facts: Facts) -> Iterator[str]:
     """The interfaces over which flows of this host carry more payload than their wire carries."""
-    facts = scene.facts
-    for nic in facts.nics if facts is not None else ():
-        own = [one for one in facts.flows if one.nic == nic.name] if facts is not None else []
+    for nic in facts.nics:
+        own = [one for one in facts.flows if one.nic == nic.name]
         ways = (("rx", nic.per_s.rx_bytes, [one.rx_per_s for one in own]),
                 ("tx", nic.per_s.tx_bytes, [one.tx_per_s for one in own]))  # fmt: skip
         for way, wire, rates in ways:
@@ -50,24 +48,44 @@ def above(scene: Scene) -> Iterator[str]:
                 yield f"{nic.name} {way}: {8 * payload:.4g} of {8 * wire:.4g} b/s"
 
 
+def titles(row: Line) -> Iterator[tuple[range, str]]:
+    """The titles of the boxes that begin in a row, with their columns."""
+    at, whole = 0, text_of(row)
+    for text, role in row:
+        if role == "title":
+            ends = [end for end in map(whole[at:].find, "╮┤") if end >= 0]
+            yield range(max(0, at - len("╭─")), at + min(ends, default=len(whole))), text
+        at += cells(text)
+
+
 def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
-    """The rates that are none of them and do not say over which time, or of what, they are."""
-    right = known(scene)
-    for row in map(text_of, rows):
+    """The rates that are not of the time in the title of their box, nor say of which they are.
+
+    Those in a box without such a title are of the last second.
+    """
+    if scene.facts is None or scene.mean is None:
+        return
+    last, mean = (known(facts, scene.units) for facts in (scene.facts, scene.mean))
+    boxes: list[tuple[range, str]] = []
+    for line in rows:
+        row = text_of(line)
+        boxes = [*titles(line), *boxes]
         if SCALE.match(row):
             continue
         for found in RATE.finditer(row):
+            box = next((one for over, one in boxes if found.start() in over), "")
+            right = mean if scene.window in box else last
             before = re.sub(" +", " ", row[: found.start()])[-NEAR:]
             behind = row[found.end() :].startswith(" configured")
             if found[0] not in right and not behind and not OTHER.search(before):
-                yield f"{found[0]}: {row}"
+                yield f"{found[0]} in {box.strip()}: {row}"
 
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 def wrong(scene: Scene, without: tuple[str, ...] = ()) -> list[str]:
-    """Every rate on every pane, but those left out, that is not of the last second."""
+    """Every rate on every pane, but those left out, that is not of the time of its box."""
     return [
         f"{pane} {size[0]}: {one}"
         for pane in panes.names()

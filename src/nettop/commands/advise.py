@@ -308,7 +308,8 @@ def _print(
     print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     limit = words.busiest(facts.limits)
     if limit is not None:
-        print_lines(words.line(limit) + words.together(limit, facts.limits))
+        told = f"{words.line(limit)}{words.together(limit, facts.limits)}"
+        print_lines(f"{told} ({facts.means.window}; findings: {facts.means.last})")
     for text in _witness.accounting(facts):
         print_lines(text)
     lacking = shortfall(last.frame, live=source.live)

@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         unread = (f"not read: {name}: {why}" for name, why in _missing(frame).items())
         print_lines(
-            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None),
+            f"{source.host} · {facts.means.window}", *text(limits, every=args.target is not None),
             *_way.lines(facts), *_silent.lines(found),
         )  # fmt: skip
         print_lines(*_witness.lines(facts), *unread)
@@ -153,7 +153,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
         return 0
     targets = {one.target for one in limits}
     print_lines(
-        f"{hosts[0]} and {hosts[1]} · {args.seconds:g} s",
+        f"{hosts[0]} and {hosts[1]} · {sides.here.means.window}",
         *_clock(here, hosts[1]),
         *words.text(sides, hosts, lambda target: args.target is None or target in targets),
     )

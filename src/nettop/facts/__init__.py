@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ..terms.dataclass import dataclass
+from .means import Means
 
 if TYPE_CHECKING:
     from .kind import Fact, Kind
@@ -55,6 +56,7 @@ class Facts:
     sysctls: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()  # of flows, interfaces and datagram sockets
+    means: Means = Means()  # of rates, over the window of the limits
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
     losses: Accounting | None = None  # of the whole look; None: it has not ended
     rhythms: tuple[Rhythm, ...] = ()  # drops and failed calls of it that came in bursts

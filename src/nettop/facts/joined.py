@@ -26,6 +26,7 @@ from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
 from .landing import Landing, Verdict, Witness, suspected
 from .limits.ladder import Ladder, labelled
+from .limits.means import means
 from .limits.stages import way
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
@@ -165,7 +166,9 @@ class Joiner:
         )  # fmt: skip
         own = built(facts, lambda kind, known: self._own(kind, frame, known))
         facts = replace(facts, more=own, flows=facts.flows + around)
-        facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
+        limits = self.ladder.build(frame, facts, load)
+        known = means(self.ladder.window, facts)
+        facts = labelled(replace(facts, limits=limits, means=known))
         return facts if interface is None else only(facts, interface)
 
     def _of_frame(
@@ -355,7 +358,7 @@ def only(facts: Facts, interface: str) -> Facts:
         tuple(one for one in facts.captures if one.nic is None or one.nic in names),
         tuple(one for one in facts.paths if one.nic in names),
         facts.sysctls, facts.missing,
-        tuple(one for one in facts.limits if one.nic is None or one.nic in names),
+        tuple(one for one in facts.limits if one.nic is None or one.nic in names), facts.means,
     )  # fmt: skip
 
 

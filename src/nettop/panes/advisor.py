@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..facts.limits import SECONDS
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
 from ..views.ask import Hint, Key, Next, Pointer
@@ -227,7 +226,8 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         cause = line((f"   its cause, fix that first: {named}", "warn"))
         out.append(fit_line(cause, width))
     if finding.evidence:
-        out.append(section("WAS SEEN HERE" if over else "SEEN HERE", finding.id, width))
+        seen = "WAS SEEN HERE" if over else "SEEN HERE"
+        out.append(section(f"{seen} · {scene.last}", finding.id, width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
     return out + argued(finding, scene, width, over=over)
 
@@ -242,7 +242,7 @@ def argued(finding: Finding, scene: Scene, width: int, *, over: bool = False) ->
     from .outcome import likelihood
 
     if not over and (text := prediction(finding)):
-        out += paragraph(f"Predicted from the mean of {SECONDS:g} s: {text}", width, "strong")
+        out += paragraph(f"Predicted from the {scene.window}: {text}", width, "strong")
     if not over and (text := likelihood(finding, scene)):
         out += paragraph(f"Likelihood: {text}", width)
     if finding.expected:

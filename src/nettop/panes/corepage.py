@@ -48,7 +48,7 @@ def lines(core: Core, scene: Scene, width: int, height: int, top: int) -> list[L
 
 def full(core: Core, scene: Scene, width: int, height: int) -> list[Line]:
     """All lines of the page; the graph is lower where there is little room."""
-    out = [section(f"CORE {core.cpu}", _place(core), width), *_figures(core, width)]
+    out = [section(f"CORE {core.cpu} · {scene.last}", _place(core), width), *_figures(core, width)]
     out += loads.of_core(scene, core.cpu, width, min(GRAPH, height // 4))
     half = width // 2 if width >= WIDE else width
     inner = half - 2 * (half < width)

@@ -261,9 +261,12 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         out = matrix(scene, view, rows, width, height - below)
     elif not (view.spot.filter and cores):
         text = "matches the filter" if view.spot.filter else "interrupts are known"
-        out = [section("QUEUES × CORES", "", width), line((f" no queue {text} here", "dim"))]
+        out = [
+            section("QUEUES × CORES", "", width),
+            line((f" no queue {text} here", "dim")),
+        ]
     if height - len(out) >= 3 and cores:
-        out.append(section("CORES", _remark(facts, cores), width))
+        out.append(section(f"CORES · {scene.last}", _remark(facts, cores), width))
         by, columns = order_of_cores(view.spot), view.columns.get("cores", ())
         out += corelist.listed(facts, cores, width, height - len(out), chosen=columns, by=by,
                                on=corelist.core_of(view.spot.on))  # fmt: skip
@@ -331,7 +334,7 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
             remark = f"by {title} {'▼' if down else '▲'}   {remark}"
         table = [matrix_row(one, shown, rates, label, with_packets=with_packets) for one in drawn]
         above = head_lines(shown, left_titles, label, width)
-    out = [section(name, remark, width), *above]
+    out = [section(f"{name} · {scene.last}", remark, width), *above]
     at = cursor - visible.start if here is not None else -1
     out += listing(table, at, width, len(table))
     out.append(

@@ -42,8 +42,8 @@ def band(scene: Scene, width: int) -> list[Line]:
 
 
 def _now(one: Joined, scene: Scene) -> Joined:
-    """The flow at its rate in the last second, as in the list of flows; both ends give a mean."""
-    flows = scene.facts.flows if scene.facts is not None else ()
+    """The flow at its rate in the list of flows; the other host has looked at another time."""
+    flows = scene.mean.flows if scene.mean is not None else ()
     now = next((rate(known) for known in flows if name(known) == one.limit.target), None)
     return one if now is None else replace(one, limit=replace(one.limit, rate=8 * now))
 
@@ -140,7 +140,7 @@ def of_flow(flow: Flow, scene: Scene, width: int) -> list[Line]:
         return [*message(peer, width), line((" ⇄ this flow has ended", "dim"))]
     if one is None:
         return message(peer, width)
-    rows = [*message(peer, width), head(one, peer, width), stages(one, peer, width)]
+    rows = [*message(peer, width), head(_now(one, scene), peer, width), stages(one, peer, width)]
     rows += [line((f"   {text}", "dim")) for text in wrap(peer.clock, width - MARGIN)]
     if one.losses is None or not _loses(one.losses):
         return [*rows, lost(one, peer)]

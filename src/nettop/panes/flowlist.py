@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..facts.flow_words import peer, rate
+from ..facts.flow_words import peer, rate, together
 from ..facts.limits import words
 from ..facts.limits.stages import declared, short
 from ..terms import braille
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS: Final = (
     Column("PROCESS", 15, grow=2),
     Column("FLOW", 24, grow=2),
-    Column("RATE NOW", 10, ">"),
+    Column("RATE", 10, ">"),
     Column("LAST MINUTE", 11),
     Column("LIMITED BY", 22, grow=1),
     Column("LIMIT", 13),
@@ -35,7 +35,7 @@ COLUMNS: Final = (
     Column("WHY", 30, grow=6),
 )
 WIDE: Final = 110  # columns from which there is room for the last minute
-NARROW: Final = ("process", "flow", "rate now", "limit", "rtt", "retr", "core ← irq")
+NARROW: Final = ("process", "flow", "rate", "limit", "rtt", "retr", "core ← irq")
 LEAST: Final = 62  # columns from which there is room for the addresses
 PLACE: Final = 20  # columns of a flow's place that are never cut
 TRACE: Final = 11  # cells of the last minute
@@ -48,20 +48,20 @@ SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
 @once
 def busiest(scene: Scene) -> tuple[Flow, ...]:
     """The flows that carry or lose data, by rate."""
-    flows = scene.facts.flows if scene.facts is not None else ()
+    flows = scene.mean.flows if scene.mean is not None else ()
     rated = [(rate(one) or 0.0, one) for one in flows]
     shown = [pair for pair in rated if pair[0] >= SMALL or pair[1].drops_per_s or pair[1].notsent]
     shown.sort(key=lambda pair: (-pair[0], -(pair[1].drops_per_s or 0.0), pair[1].id))
     return tuple([one for _, one in shown])
 
 
-def payload(scene: Scene, total: float) -> str:
-    """`44.3 Mb/s payload now`, of the second of which the rates of interfaces are.
-
-    Where the budget lets the sockets wait it is of a longer time, and of an earlier one.
-    """
-    told, ago = f"{scene.units.rate(total)} payload", read_ago(scene)
-    return f"{told}, mean of {scene.stretched[SOCKETS]:.0f} s{ago}" if ago else f"{told} now"
+def payload(scene: Scene, flows: Sequence[Flow]) -> str:
+    """`together 44.3 Mb/s payload`; how old it is, where the budget lets the sockets wait."""
+    total = together(flows)
+    if total is None:
+        return "rates unknown" if flows else ""
+    sum_of = "together " * (len(flows) > 1)
+    return f"{sum_of}{scene.units.rate(total)} payload{read_ago(scene)}"
 
 
 def read_ago(scene: Scene) -> str:

@@ -124,8 +124,11 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     return [*where, *flow_words(parts, width)[:2]]
 
 
-def figures(flow: Flow, scene: Scene) -> list[Line]:
-    """The figures of the socket, the most useful first."""
+def figures(flow: Flow, scene: Scene, *, staged: bool = False) -> list[Line]:
+    """The figures of the socket, the most useful first; `staged`: its stages say what it waits for.
+
+    Those are shares of wall time, the clocks here of the time with data in flight.
+    """
     facts = [
         ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
         ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
@@ -147,12 +150,16 @@ def figures(flow: Flow, scene: Scene) -> list[Line]:
          ", ".join((flow.congestion or UNKNOWN, f"timestamps {amount(flow.timestamps)}",
                     f"SACK {amount(flow.sack)}", f"scaling {amount(flow.wscale)}"))),
     ]  # fmt: skip
-    return [line((fit(f" {label}", 13), "dim"), text) for label, text in facts]
+    return [
+        line((fit(f" {label}", 13), "dim"), text)
+        for label, text in facts if not (staged and label == "waited for")
+    ]  # fmt: skip
 
 
 def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:
     """One flow in full; its graphs fill the height."""
-    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
+    name = f"FLOW {flow.process or '?'}[{flow.pid or '?'}] · {scene.window}"
+    out = [section(name, hint, width)]
     place = f"over {flow.nic or '?'}" if flow.namespace is None else f"in {flow.namespace}"
     out.append(
         line(
@@ -166,7 +173,7 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
     out += verdict(flow, limit, width, scene.units)
     out += ends.of_flow(flow, scene, width)
     out += process(flow, scene, width)
-    known = figures(flow, scene)
+    known = figures(flow, scene, staged=limit is not None)
     wide = width >= WIDE
     half = width * 3 // 5 if limit is not None else width // 2
     stages = checklist(limit, half if wide else width, scene.units) if limit is not None else []

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
-from ..facts.flow_words import peer, rate, together
+from ..facts.flow_words import peer, rate
 from ..facts.limits.stages import short
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
@@ -108,7 +108,7 @@ def orders(view: View) -> tuple[str, ...]:
 
 def rows_of(scene: Scene, view: View) -> list[Flow]:
     """The flows shown: filtered and sorted; by default by rate."""
-    facts = scene.facts
+    facts = scene.mean
     if facts is None:
         return []
     wanted, nic = parsed(view.spot.filter, FILTERS), only(scene, view)
@@ -237,7 +237,7 @@ def counted(shown: int, facts: Facts) -> str:
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene, width)
-    facts = scene.facts
+    facts = scene.mean
     if waits is not None or facts is None:
         return waits or []
     return drawn_inside(partial(_rows, scene, facts, view), width, height)
@@ -253,12 +253,10 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = columns(view, width)
-    total = together(shown)
-    summed = "rates unknown" if shown and total is None else ""
-    summed = summed or payload(scene, total or 0.0)
     title, down = marked(ORDERS, view.spot)
     by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
-    remark = f"{by}{over(scene, view)}{counted(len(shown), facts)} · {summed}"
+    many = " · ".join(filter(None, (counted(len(shown), facts), payload(scene, shown))))
+    remark = f"{by}{over(scene, view)}{many}"
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
@@ -270,7 +268,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
-    out = [section("FLOWS", remark, width), table.heading(title, down=down)]
+    out = [section(f"FLOWS · {scene.window}", remark, width), table.heading(title, down=down)]
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
@@ -287,7 +285,8 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
     many += f"{len(groups)} process{'es' * (len(groups) != 1)}{read_ago(scene)}"
     head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
-    out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]
+    title = f"FLOWS BY PROCESS · {scene.window}"
+    out = [section(title, f"{many}   z flows  Enter its flows", width), head]
     below = height - 2 - max(5, len(rows))  # rows that the list does not need
     below = below if groups and below >= FEW else 0
     out += listing(rows, cursor, width, height - 2 - below)

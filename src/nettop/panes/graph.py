@@ -48,13 +48,13 @@ def room(width: int) -> int:
 
 
 def title(scene: Scene, nic: Nic) -> str:
-    """The rates now with all headers, with their share of what TCP can carry; what is lost."""
+    """The last rates with all headers, with their share of what TCP can carry; what is lost."""
     parts = []
     for name, rate in (("rx", nic.per_s.rx_bytes), ("tx", nic.per_s.tx_bytes)):
         load = load_of(nic, name)
         part = f" ({share(load)})" if load is not None and load >= 0.01 else ""
         parts.append(f"{name} {scene.units.rate(rate)}{part}")
-    parts[0] = f"wire {parts[0]}"
+    parts[0] = f"{scene.last}: {parts[0]}"
     if drops := lost(nic.per_s):
         parts.append(per_second(drops, "dropped"))
     return " · ".join(parts)

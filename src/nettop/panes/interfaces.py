@@ -41,7 +41,7 @@ BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 @once
 def known(scene: Scene) -> tuple[Nic, ...]:
     """The interfaces, those that lose packets first, then by rate; loopback only if it is busy."""
-    nics = scene.facts.nics if scene.facts is not None else ()
+    nics = scene.mean.nics if scene.mean is not None else ()
     shown = (one for one in nics if one.kind != "loopback" or rate(one) > BUSY)
     return tuple(sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name)))
 
@@ -103,7 +103,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     every = known(scene)
     if len(every) < 2 or height < 3:
         return []
-    chosen = nic_of(scene, view)
+    name = _name(nic_of(scene, view))
+    chosen = next((one for one in every if one.name == name), None)
     rows = list(shown(scene, view))
     room = height - 1 - (len(rows) < len(every) or len(rows) > height - 1)
     on = next((one for one in rows if f"nic:{one.name}" == view.spot.on), None)

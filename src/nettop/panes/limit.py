@@ -221,10 +221,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
 @once
 def shown(scene: Scene, limit: Limit | None) -> tuple[Bar, ...]:
     """The stages of the band, without those that are left out where there is little room."""
-    facts = scene.facts
-    if facts is None or limit is None:
-        return ()
-    return tuple(bars(facts, limit, scene.past))
+    facts = scene.mean
+    return tuple(bars(facts, limit, scene.past)) if facts is not None and limit is not None else ()
 
 
 def fitting(scene: Scene, limit: Limit, width: int) -> list[Bar]:

@@ -267,7 +267,7 @@ def finding_lines(
             if len(more) > free:
                 more[free - 1 :] = [line(("   Enter: all of it", "key"))]
         shown[len(rows) :] = filled(more, free, framed)
-    return part("FINDINGS", remark, shown, width, framed=framed)
+    return part(f"FINDINGS · {scene.last}", remark, shown, width, framed=framed)
 
 
 def _watched(scene: Scene, width: int) -> Iterator[str]:

@@ -311,7 +311,7 @@ def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[
     sets = "Enter sets" * may_set(scene)
     upper = [*absent(view, nic, width - 2), interfaces.rates(nic, scene.units, width - 2)]
     upper += niccounters.losses(nic, width - 2)
-    out = part(f"NIC {nic.name}", f"{interfaces.title(nic)}{keys}", upper, width)
+    out = part(f"NIC {nic.name} · {scene.last}", f"{interfaces.title(nic)}{keys}", upper, width)
     half, room = width * 11 // 20, height - len(out)
     shown = rows_of(scene, view)
     better = sum(bool(one.better) for one in shown)
@@ -346,7 +346,11 @@ def _rows(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[L
     """The lines of the pane, without frames."""
     others = len(scene.facts.nics) if scene.facts is not None else 0
     keys = "  ".join(filter(None, ("Enter sets" * may_set(scene), "i next" * (others > 1))))
-    out = [section(f"NIC {nic.name}", f"{interfaces.title(nic)}   {keys}".rstrip(), width)]
+    out = [
+        section(
+            f"NIC {nic.name} · {scene.last}", f"{interfaces.title(nic)}   {keys}".rstrip(), width
+        )
+    ]
     out += [*absent(view, nic, width), interfaces.rates(nic, scene.units, width)]
     out += niccounters.losses(nic, width)
     shown = rows_of(scene, view)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ..facts.flow_words import rate, together
+from ..facts.flow_words import rate
 from ..facts.limits import SECONDS, Limit
 from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
 from ..terms.units import many, per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
-from ..views.scene import IN_FORCE, Scene, nic_of
+from ..views.scene import Scene, nic_of
 from ..views.stages import foremost, moves
 from ..views.view import View
 from . import (
@@ -128,38 +128,25 @@ def band(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
     if scene.facts is not None:
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
     rows += ends.band(scene, inner)
-    remarks = _remarks(scene, found)
+    name, remarks = f"{name} · {scene.window}", _remarks(scene, found)
     while sum(cells(one) + 3 for one in remarks) + cells(name) + 8 > width and remarks[1:]:
         remarks.pop(0)
     return part(name, " · ".join(remarks), rows, width, framed=framed)
 
 
 def _remarks(scene: Scene, found: Limit | None) -> list[str]:
-    """How many problems there are, since when it limits, over which time that is judged.
-
-    All rates on the screen are of the last second. What is less important comes first.
-    """
+    """How many problems there are, since when it limits; what is less important comes first."""
     many = [text] if (text := limit.problems(scene)) else []
     if found is None:
         return many
     ways = [f"I: {'send' if found.direction == 'rx' else 'receive'}"]
-    since = moves(found) and scene.wall > found.since > 0
+    since = moves(found) and found.since > 0 and scene.wall - found.since >= SECONDS
     held = [_since(scene.wall - found.since)] if since else []
-    return [*held, *ways, *many, f"verdict: {_window(scene)}"]
-
-
-def _window(scene: Scene) -> str:
-    """The time over which the verdict is the mean: a change begins a new one."""
-    made = (one.wall for one in scene.journal if one.state in IN_FORCE)
-    if any(0 <= scene.wall - wall < SECONDS for wall in made):
-        return "mean since the change"
-    return f"mean of {SECONDS:g} s"
+    return [*held, *ways, *many]
 
 
 def _since(duration: float) -> str:
     """Since when it limits; it rarely changes on the screen."""
-    if duration < 10:
-        return "for less than 10 s"
     return "since " + seconds(duration // 10 * 10 if duration < 60 else duration // 60 * 60)
 
 
@@ -217,14 +204,14 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     if facts.missing and not facts.cores:
         return unread(scene, width)
     inner = inside(width, framed=framed)
-    mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
+    idle = f"idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     many = len(facts.cores) > grid.MANY
     map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
-    remark = "  ".join(filter(None, (map_to, mean)))
+    remark = "  ".join(filter(None, (map_to, idle)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
     if framed and (not many or height - len(rows) >= loads.LEAST):
         rows += loads.load(scene, inner, height - len(rows))
-    return part("CORES", remark, filled(rows, height, framed), width, framed=framed)
+    return part(f"CORES · {scene.last}", remark, filled(rows, height, framed), width, framed=framed)
 
 
 def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
@@ -234,10 +221,10 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     if not rows:
         rows = [line((f" {_no_flow(scene)}", "dim"))]
-    total = together(known)
-    summed = "rates unknown" if total is None else flowlist.payload(scene, total)
-    remark = f"{many(len(known), 'flows')} · {summed}" if known else ""
-    return part("FLOWS", remark, filled(rows, height, framed), width, framed=framed)
+    title = f"FLOWS · {scene.window}"
+    told = (many(len(known), "flows"), flowlist.payload(scene, known))
+    remark = " · ".join(filter(None, told)) if known else ""
+    return part(title, remark, filled(rows, height, framed), width, framed=framed)
 
 
 def _no_flow(scene: Scene) -> str:
@@ -391,6 +378,6 @@ def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) 
         argued=lambda one, wide: advisor.argued(one, scene, wide),
     )  # fmt: skip
     if table:
-        left += part("INTERFACES", "wire now · i: next", table, half, framed=True)
+        left += part(f"INTERFACES · {scene.window}", "wire · i: next", table, half, framed=True)
     right = cores(scene, view, width - half, height, framed=True)
     return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]

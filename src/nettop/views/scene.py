@@ -308,6 +308,23 @@ class Scene:
         return next((one.steps for one in self.ended if one.finding.id == id_), ())
 
     @cached_property
+    def mean(self) -> Facts | None:
+        """The facts with the rates that stand beside a verdict: means over its window."""
+        from ..facts.limits.means import over  # after the first paint
+
+        return over(self.facts) if self.facts is not None else None
+
+    @property
+    def window(self) -> str:
+        """Of which time these rates are."""
+        return self.facts.means.window if self.facts is not None else ""
+
+    @property
+    def last(self) -> str:
+        """Of which time the rates of `facts` are."""
+        return self.facts.means.last if self.facts is not None else ""
+
+    @cached_property
     def foremost(self) -> Nic | None:
         """The interface that is shown if none is chosen: see `nic_of`."""
         return foremost(self.facts, self.findings, self.past) if self.facts is not None else None

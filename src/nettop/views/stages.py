@@ -48,7 +48,7 @@ class Bar:
     full: float | None = None
     lost: float | None = None
     owner: str = ""  # the process of the flow that stands for the interface
-    moved: float | None = None  # bytes/s of payload of its process in the last second
+    moved: float | None = None  # bytes/s of payload of its process
     core: Core | None = None  # of the stage of the core, where it has no time left
 
 

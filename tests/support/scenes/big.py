@@ -15,6 +15,7 @@ from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
+from nettop.facts.means import Means
 from nettop.frame.rates import Frame
 from nettop.views.scene import Scene
 
@@ -199,6 +200,7 @@ def big(cpus: int = 256) -> Scene:
         (),
         (path,),
         limits=limits.BIG,
+        means=Means(10.0),
     )
     hot = Found(
         "hot-softirq-core@3",

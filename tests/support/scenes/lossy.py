@@ -14,6 +14,7 @@ from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
+from nettop.facts.means import Means
 from nettop.frame.rates import Frame
 from nettop.views.scene import Scene
 
@@ -277,6 +278,7 @@ def lossy(second: int = 60) -> Scene:
         {"net.core.netdev_max_backlog": "1000"},
         {"module": "no optics on eth0"},
         limits=limits.LOSSY,
+        means=Means(10.0),
     )
     return Scene(
         facts,

@@ -11,6 +11,7 @@ from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.path import Path, PathStage
 from nettop.facts.kinds.queue import Queue
+from nettop.facts.means import Means
 from nettop.frame.rates import Frame
 from nettop.views.scene import Note, Scene, SceneOrigin
 
@@ -81,7 +82,7 @@ def healthy() -> Scene:
     )
     facts = Facts(
         host, Profile("server", "no bulk flow seen"), 60.0, (nic,), (queue,), cores,
-        paths=(path,), limits=limits.HEALTHY,
+        paths=(path,), limits=limits.HEALTHY, means=Means(10.0),
     )  # fmt: skip
     return Scene(facts, Frame(60.0, WALL, {}), (), SILENT, {}, wall=WALL)
 

@@ -6,6 +6,7 @@ The stages, their order, their counters and their words are those of `facts.limi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -112,10 +113,16 @@ def through(nic: Nic, ends: Ends, direction: str, way: Sequence[Stage]) -> Path:
     known = [_stage(stage, nic, ends, direction) for stage in way]
     stages = tuple(stage for stage in known if stage is not None)
     stages = stages if direction == "rx" else stages[::-1]
+    reasons = ends.reasons if direction == "rx" else None
+    return summed(Path(nic.name, direction, reasons=reasons), stages)
+
+
+def summed(path: Path, stages: Sequence[PathStage]) -> Path:
+    """The path with these stages, the sum of their losses, and the one that loses most."""
     losses = [stage for stage in stages if stage.lost]
     worst = max(losses, key=lambda stage: stage.lost or 0.0).name if losses else None
-    return Path(nic.name, direction, stages, total(stage.lost for stage in stages), worst,
-                ends.reasons if direction == "rx" else None)  # fmt: skip
+    lost = total(stage.lost for stage in stages)
+    return replace(path, stages=tuple(stages), lost=lost, worst=worst)
 
 
 def lost(stage: Stage, counters: Counters, direction: str) -> float | None:

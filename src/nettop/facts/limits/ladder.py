@@ -205,7 +205,8 @@ class Ladder:
 
         `load` is that of each CPU in this frame, where it is already computed.
         """
-        self.window.add(frame, facts.nics, load)
+        drops = facts.host.cpu_backlog_drops
+        self.window.add(frame, facts.nics, load, facts.paths, drops)
         every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts)]
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
         both = relayed(paired(found))

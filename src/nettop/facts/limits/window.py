@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from ...frame.fields import Packed
@@ -19,6 +20,7 @@ from .. import elsewhere, port
 from ..flow_words import joined
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
+from ..kinds.path import Path
 from ..wiring import Routes
 from . import SECONDS
 
@@ -46,6 +48,7 @@ class Track:
     last_wanted: dict[Hashable, float] = field(default_factory=dict)  # seconds, by key
     oldest: float = float("-inf")  # time of the oldest entry; nothing is forgotten before
     brisk: Callable[[Entry[Any]], bool] | None = None  # a second test, from `CROWD` rows on
+    reads: deque[float] = field(default_factory=deque)  # when it was read again, in the window
 
     def add(self, at: float, table: Any) -> None:
         """Add a table unless it is the same as last time; forget what is too old.
@@ -53,6 +56,8 @@ class Track:
         A key is followed until none of its entries in the window was wanted.
         """
         if table is not None and table is not self.last:
+            if self.last is not None:  # the first has no rates
+                self.reads.append(at)
             self.last, self.at = table, at
             self.changes += 1
             brisk = self.brisk if len(table) >= CROWD else None
@@ -66,6 +71,8 @@ class Track:
                 elif name not in self.series:
                     continue
                 self.series.setdefault(name, deque()).append((at, entry))
+        while self.reads and self._old(self.reads[0], at):
+            self.reads.popleft()
         if at - self.oldest <= SECONDS or self.oldest >= self.at:
             return
         self.oldest = at
@@ -169,6 +176,12 @@ class Window:
     )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
+    paths: dict[tuple[str, str], deque[tuple[float, Path]]] = field(default_factory=dict)
+    backlog: dict[str, deque[tuple[float, float | None]]] = field(default_factory=dict)
+    rated: tuple[object, Mapping[str, Any]] = (None, MappingProxyType({}))  # of `means`
+    begun: float | None = None  # when the first frame was added
+    at: float = 0.0  # when the last one was
+    passed: float = 0.0  # seconds between the last two
     spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[str] = field(default_factory=set)  # TCP flows that want nothing
     still: dict[str, Nic] = field(default_factory=dict)  # resting interfaces, as seen last
@@ -184,13 +197,17 @@ class Window:
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(
-        self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None
-    ) -> None:
-        """Add one frame, its interfaces, and the load of each CPU.
+        self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None,
+        paths: Sequence[Path] = (), backlog: float | None = None,
+    ) -> None:  # fmt: skip
+        """Add one frame, its interfaces, the load of each CPU, and the paths through interfaces.
 
-        The load is computed from the frame where none is given.
+        The load is computed from the frame where none is given. `backlog`: what the host drops
+        there, packets/s.
         """
         self._frame.clear()
+        self.passed = frame.at - self.at if self.begun is not None else 0.0
+        self.begun, self.at = frame.at if self.begun is None else self.begun, frame.at
         before = self.tcp.changes
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
@@ -223,6 +240,8 @@ class Window:
             self._routed, self._routes = routed, None
         _keep(self.cores, loads(frame) if load is None else load, frame.at)
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
+        _keep(self.paths, {(path.nic, path.direction): path for path in paths}, frame.at)
+        _keep(self.backlog, {"": backlog}, frame.at)
 
     def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
         """The interfaces to keep; if there are many, without resting virtual ones."""
