@@ -169,10 +169,10 @@ def test_flows_without_a_known_rate_have_no_sum() -> None:
     )
     blind = replace(scene, facts=replace(facts, flows=unknown))
     for name in ("overview", "flows"):
-        assert "payload now" in words(page.compose(scene, View(pane=name), 120, 40))
+        assert "b/s payload" in words(page.compose(scene, View(pane=name), 120, 40))
         text = words(page.compose(blind, View(pane=name), 120, 40))
         assert "rates unknown" in text
-        assert "payload now" not in text
+        assert "b/s payload" not in text
 
 
 def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:

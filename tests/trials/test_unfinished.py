@@ -9,8 +9,8 @@ import pytest
 from nettop.trials import experiment
 from nettop.trials.end import Cancelled
 from nettop.trials.experiment import Sample
-from nettop.trials.results import Unfinished
 from nettop.trials.statistics import ExperimentPlan
+from nettop.trials.unfinished import Unfinished
 
 NAMES = ["256", "512", "1024"]
 FIGURES = [100.0, 101.0, 150.0]

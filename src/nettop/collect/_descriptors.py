@@ -19,7 +19,7 @@ from ..files.bounds import count
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _lines, _sysfs, socket_owners, sockets_udp, sockets_unix
-from ._pids import Mapped, files, segment
+from ._mapped import Mapped, files, segment
 
 INPUT: Final = "0"  # standard input
 MESSAGES: Final = "2"  # standard error: nobody waits for what it tells

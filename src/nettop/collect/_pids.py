@@ -3,75 +3,19 @@
 To list 30,000 processes takes 20 ms, and to read one small file of each of them a third of a
 second. So a host with more than `MANY` processes is listed every `LISTED` seconds, and the first
 look at its processes is spread over several readings (`Unfinished`).
-
-And the files that a process maps: /proc/PID/maps (proc(5)).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from itertools import islice
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs
 from ._table import Memory, recall
-
-
-class Mapped(NamedTuple):
-    """One line: a range of addresses, and the file that it shows."""
-
-    start: int
-    end: int
-    modes: str  # r w x, then s of a mapping that is shared
-    device: str  # MAJOR:MINOR
-    inode: str
-    path: str
-
-
-def files(source: Source, pid: int | str) -> Iterator[Mapped]:
-    """The mapped files, in the order of their addresses."""
-    for line in (_sysfs.word(source, f"/proc/{pid}/maps") or "").splitlines():
-        words = line.split(maxsplit=5)
-        if len(words) < 6 or not words[5].startswith("/"):
-            continue
-        start, end = (_sysfs.whole(f"0x{word}") or 0 for word in words[0].partition("-")[::2])
-        numbers = [_sysfs.whole(f"0x{part}") or 0 for part in words[3].split(":")]
-        yield Mapped(start, end, words[1], ":".join(map(str, numbers)), words[4], words[5])
-
-
-def shared(source: Source, pid: int | str, address: int) -> Mapped | None:
-    """The file at an address that other programs may map as well; None: it shows none."""
-    at = (one for one in files(source, pid) if one.start <= address < one.end)
-    return next((one for one in at if one.modes.endswith("s")), None)
-
-
-def segment(source: Source, pid: int | str) -> Mapped | None:
-    """The first shared memory of System V that a process has; ipc/shm.c names it /SYSV and a key.
-
-    Its inode is the number of the memory, and its device is that of all of them.
-    """
-    return next((one for one in files(source, pid) if one.path.startswith("/SYSV")), None)
-
-
-def largest(source: Source, pid: int) -> tuple[str, str]:
-    """The largest file of data that a process maps, with its device MAJOR:MINOR.
-
-    A file of which a part is mapped as code is none.
-    """
-    sizes: dict[tuple[str, str], int] = {}
-    code: set[tuple[str, str]] = set()
-    for one in files(source, pid):
-        file = one.path, one.device
-        sizes[file] = sizes.get(file, 0) + one.end - one.start
-        if "x" in one.modes:
-            code.add(file)
-    data = [file for file in sizes if file not in code]
-    return max(data, key=lambda file: sizes[file], default=("", ""))
-
 
 NEW: Final = 8_000  # processes that are read for the first time in one reading: 0.1 s
 TURN: Final = 250  # resting processes that are read for each second since the last reading

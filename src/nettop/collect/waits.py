@@ -34,7 +34,6 @@ from . import (
     _descriptors,
     _group_limits,
     _lines,
-    _pids,
     _sysfs,
     processes,
     socket_owners,
@@ -217,7 +216,7 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
         {"input": ["read"], "events": ["read", "write"]}.get(row.kind, ["write"]),
     )
     if row.kind != "events" and not row.object.startswith("/") and row.kind != "sync":
-        mapped, device = _pids.largest(source, row.pid)
+        mapped, device = _mapped.largest(source, row.pid)
         row, ways = altered(row, mapped=mapped), ["read"]
     limits = (_group_limits.throttle(source, groups, device, way) for way in ways)
     limit = next(filter(None, limits), "")
@@ -284,7 +283,7 @@ def _for(
 
 def _in_memory(host: Host, pid: str, row: Row, address: int) -> Row:
     """The row of a call for shared memory: its file, and of a futex who else maps that."""
-    one = _pids.shared(host.source, pid, address)
+    one = _mapped.shared(host.source, pid, address)
     if one is None:
         return row
     others = host.mapping(pid, one) if row.kind == "lock" else ()

@@ -56,12 +56,11 @@ def busiest(scene: Scene) -> tuple[Flow, ...]:
 
 
 def payload(scene: Scene, flows: Sequence[Flow]) -> str:
-    """`together 44.3 Mb/s payload`; how old it is, where the budget lets the sockets wait."""
+    """`44.3 Mb/s payload` of all; how old it is, where the budget lets the sockets wait."""
     total = together(flows)
     if total is None:
         return "rates unknown" if flows else ""
-    sum_of = "together " * (len(flows) > 1)
-    return f"{sum_of}{scene.units.rate(total)} payload{read_ago(scene)}"
+    return f"{scene.units.rate(total)} payload{read_ago(scene)}"
 
 
 def read_ago(scene: Scene) -> str:

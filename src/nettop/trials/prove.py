@@ -26,9 +26,10 @@ from . import run as runner
 from .experiment import Metric, Sample
 from .lever import Proved, Switch
 from .result import Document, Options, Progress, TrialResult, given
-from .results import Unfinished, beside, forecast
+from .results import beside, forecast
 from .run import Watch, nobody
 from .statistics import QUICK, USUAL, ExperimentPlan, settles
+from .unfinished import Unfinished
 
 Wanted = Sequence[tuple[str, str]]
 
