@@ -20,6 +20,7 @@ from nettop.views.view import View
 (RX, TX, _) = LOSSY
 KEYS = "a apply: the link may drop for seconds  p prove"
 
+KEYS = "a apply: the link may drop for seconds  p prove"
 
 def test_every_stage_has_a_bar_on_a_way_and_a_precedence_of_its_own() -> None:
     stages = declared().values()
