@@ -34,6 +34,7 @@ from . import (
     _descriptors,
     _group_limits,
     _lines,
+    _mapped,
     _sysfs,
     processes,
     socket_owners,
