@@ -22,6 +22,7 @@ KEYS = "a apply: the link may drop for seconds  p prove"
 
 KEYS = "a apply: the link may drop for seconds  p prove"
 
+
 def test_every_stage_has_a_bar_on_a_way_and_a_precedence_of_its_own() -> None:
     stages = declared().values()
     bars = [one for direction in ("rx", "tx") for place in places(direction) for one in place]
