@@ -17,7 +17,7 @@ from nettop.views.scene import Peer, Scene
 from nettop.views.stages import flow_of, foremost, moves
 from nettop.views.view import View
 
-MARKS = ("✗", "!", "●")
+MARKS = ("✗", "!", "●", "?")
 
 
 def marked(rows: Iterable[Line]) -> set[tuple[str, str]]:

@@ -98,7 +98,7 @@ def test_the_first_words_are_the_limit_or_that_there_is_none(size: tuple[int, in
 
 def test_what_cannot_be_read_is_not_called_well() -> None:
     rows = panes.pane("overview").lines(SCENES["bare"](), View(), 80, 22)
-    assert "no verdict" in text_of(rows[1])
+    assert "? Cannot tell: the CPUs could not be read" in text_of(rows[1])
     assert "Operation not permitted" in words(rows)
 
 

@@ -63,7 +63,7 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     scene = healthy()
     assert scene.facts is not None
     mute = tuple(replace(nic, per_s=Counters()) for nic in scene.facts.nics)
-    assert "packet loss is unknown" in first(with_facts(scene, nics=mute))
+    assert "Cannot tell: no interface has counters" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
     assert first(healthy()).startswith("✓ no loss; nothing waits to be sent or read")
 
@@ -131,7 +131,7 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
 def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:
     scene = healthy()
     nic = Limit("nic", "eth0", "rx", 8.6e9, nic="eth0")
-    for read, told in ((True, "● Limited by the peer"), (False, "● May be limited by the peer")):
+    for read, told in ((True, "● Limited by the peer"), (False, "? Cannot tell: no TCP flow was")):
         (limit,) = Interfaces().build([nic], [], read=read)
         shown = with_facts(scene, limits=(limit,))
         assert first(shown).startswith(told)

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,12 +11,18 @@ import pytest
 from generated import score
 from generated.archive import archive
 from jsonschema import Draft202012Validator
+from scenes import lossy
 
 from nettop.cli import main
 from nettop.commands import schema
+from nettop.facts.limits import Limit
+from nettop.facts.limits.interfaces import Interfaces
 from nettop.host.recording import Replay
+from nettop.panes import page
 from nettop.sampling.sampler import Sampler
-from nettop.views.enough import all_clear
+from nettop.terms.text import text_of
+from nettop.views.enough import all_clear, obstacle
+from nettop.views.view import View
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -84,7 +91,41 @@ def test_watch_says_once_that_it_cannot_judge(
     assert [error.message for line in lines for error in check.iter_errors(line)] == []
 
 
-@pytest.mark.parametrize("pane", ["overview", "advisor"])
+@pytest.mark.parametrize(
+    ("missing", "how"),
+    [
+        ({"sockets_tcp": "Operation not permitted: netlink/sock_diag"}, "sudo nettop"),
+        ({"link_stats": "Permission denied: /proc/net/dev", "cpu": "x"}, "sudo nettop"),
+        ({"sockets_tcp": "Protocol not supported"}, "nettop snapshot --table sockets_tcp"),
+        ({"cpu": "not in the recording: /proc/stat"}, "nettop record FILE"),
+    ],
+)  # fmt: skip
+def test_what_would_read_a_table_is_told_by_the_reason(missing: dict[str, str], how: str) -> None:
+    why, told = obstacle(missing)
+    assert why == next(iter(missing.values()))
+    assert how in told
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_the_headline_of_flows_that_are_not_read_says_so(size: tuple[int, int]) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    nic = Limit("nic", "eth0", "tx", 12e6, nic="eth0")
+    quiet = replace(scene.facts, paths=(), missing={"sockets_tcp": "Operation not permitted"},
+                    limits=tuple(Interfaces().build([nic], [], read=False)),
+                    flows=())  # fmt: skip
+    rows = [text_of(row).strip("│ ") for row in page.compose(
+        replace(scene, facts=quiet, findings=()), View(), *size)]  # fmt: skip
+    told = " ".join(rows[2:5])
+    assert told.startswith("? Cannot tell: no TCP flow was read: Operation not permitted")
+    assert "`sudo nettop`" in told
+    assert not any("nothing waits" in row or "Limited by" in row for row in rows)
+
+
+PANES = {"overview": "? Cannot tell", "advisor": "not enough to judge"}
+
+
+@pytest.mark.parametrize("pane", PANES)
 @pytest.mark.parametrize(("made", "why"), CASES)
 def test_a_pane_without_findings_says_that_it_cannot_judge(
     made: Callable[[], str], why: str, pane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -94,7 +135,8 @@ def test_a_pane_without_findings_says_that_it_cannot_judge(
     words = ["show", pane, "--once", "--width", "120", "--replay", str(path)]
     assert main(words) == 0
     text = capsys.readouterr().out
-    assert f"not enough to judge: {why}" in text
+    assert f"{PANES[pane]}: {why}" in text
+    assert ("`nettop record FILE" in text) == (pane == "overview")  # what would show it
     assert "✓" not in text
     assert "no findings" not in text
     path.write_text(whole())

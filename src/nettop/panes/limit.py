@@ -59,7 +59,9 @@ MOST: Final = 28
 
 
 def mark(limit: Limit) -> tuple[str, str]:
-    """Glyph and role: data is lost here, this host limits, or something else does."""
+    """Glyph and role: not known, data is lost here, this host limits, or something else does."""
+    if words.unread(limit):
+        return "?", "warn"
     if at_fault(limit):
         loses = limit.stage.kind == "reported" or limit.over == "socket"
         return ("✗", "bad") if loses else ("!", "warn")
@@ -184,8 +186,6 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited"):
         advice = _crowded(scene, limit)
-    if words.unread(limit):
-        advice = "look at both ends"
     if words.elsewhere(limit):
         advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder

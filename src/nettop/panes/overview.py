@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from ..facts.flow_words import rate
-from ..facts.limits import SECONDS, Limit
+from ..facts.limits import SECONDS, Limit, words
 from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
 from ..terms.units import many, per_second, percent, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
@@ -123,7 +123,7 @@ def band(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
     found = foremost(scene, view)
     inner = inside(width, framed=framed)
     rows, name = answer(scene, view, found, inner, **told)
-    if found is not None and told["tall"] and unlimited.unknown(scene) is None:
+    if found is not None and told["tall"] and not unlimited.unknown(scene):
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
@@ -159,12 +159,12 @@ def answer(
     """
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else "THIS HOST"
-    unknown = unlimited.unknown(scene)
-    if unknown is not None:
-        return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
-    if found is None or not moves(found):
+    if unknown := unlimited.unknown(scene, width):
+        return [fit_line(row, width) for row in unknown], f"WHAT LIMITS {name}"
+    if found is None or not moves(found) or words.unread(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        rows = unlimited.without_limit(scene, width, nic)
+        lacking = "no TCP flow was read" if found is not None and words.unread(found) else ""
+        rows = unlimited.without_limit(scene, width, nic, lacking)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
@@ -173,11 +173,11 @@ def answer(
     if finding is not None and one is not None and one.id == finding.id:
         keys = line((listed.keys_of(scene, one, width), "key"))
     counted = tall and limit.counts(scene, found)
-    words = [
+    told = [
         *limit.verdict(found, width, keys, scene.peer, counted=counted, more=more),
         limit.remedy(scene, found, finding, width),
     ]
-    return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
+    return [fit_line(row, width) for row in told], f"WHAT LIMITS {name} · {way}"
 
 
 # -- the other parts ------------------------------------------------------------------------------

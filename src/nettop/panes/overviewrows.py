@@ -60,7 +60,7 @@ def start(scene: Scene, view: View) -> str:
     if named is not None:
         wait = 0.0 if named.severity == CRITICAL else SETTLED
     else:
-        measured = unlimited.unknown(scene) is None
+        measured = not unlimited.unknown(scene)
         at_once = measured and not (seen_to_limit or (found is not None and at_fault(found)))
         wait = 0.0 if at_once else SECONDS
     seen = scene.past.fine

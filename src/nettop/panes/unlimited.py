@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
 from ..facts.limits.stages import declared
-from ..terms.text import Line, clauses, few, line
+from ..terms.text import Line, clauses, continued, few, line
 from ..terms.units import per_second
-from ..views.enough import unjudged, witnesses
+from ..views.enough import obstacle, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
 from ..views.stages import SPENT, taker
@@ -22,19 +22,27 @@ if TYPE_CHECKING:
 TAKERS: Final = 2  # of the CPU time, that are named
 
 
-def unknown(scene: Scene) -> Line | None:
-    """Why there is no verdict; None if enough was read."""
+def unknown(scene: Scene, width: int = 80) -> list[Line]:
+    """Why there is no verdict; empty if enough was read."""
     facts = scene.facts
     if facts is None:
-        return None
+        return []
     if not facts.cores:
-        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
-        return line((text, "warn"))
+        return _cannot_tell(scene, width, "the CPUs could not be read")
     if facts.cores[0].idle is None and not (scene.origin and scene.shortfall):
-        if why := facts.missing.get("cpu"):
-            return line((f" ? no verdict: CPU times: {why}", "warn"))
-        return line((" … measuring the first interval", "dim"))
-    return None
+        if "cpu" in facts.missing:
+            return _cannot_tell(scene, width, "the CPU times could not be read")
+        return [line((" … measuring the first interval", "dim"))]
+    return []
+
+
+def _cannot_tell(scene: Scene, width: int, what: str) -> list[Line]:
+    """What is missing for a verdict and why, in at most two lines; and what would read it."""
+    why, how = obstacle(scene.facts.missing if scene.facts is not None else {})
+    text = ": ".join(filter(None, ("Cannot tell", what, why)))
+    first, *others = continued(text, width - 3, width - 4, 1)
+    rest = (line((f"   {row}", "warn")) for row in others)
+    return [line((f" ? {first}", "warn")), *rest, line((f"   {how}", "dim"))]
 
 
 # where packets are lost
@@ -51,10 +59,10 @@ def uncounted(facts: Facts, nic: Nic) -> list[str]:
     return [declared()[name].words.removeprefix("the ") for name in dict.fromkeys(names)]
 
 
-def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
-    """One or two lines: the first finding if it is serious; else what is lost, or that nothing is.
+def without_limit(scene: Scene, width: int, nic: Nic | None, lacking: str = "") -> list[Line]:
+    """The first finding if it is serious; else what is lost, or that nothing is; up to three lines.
 
-    `nic` is the interface shown.
+    `nic` is the interface shown; `lacking` is what was not read of it.
     """
     first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
     if first is not None:
@@ -67,8 +75,8 @@ def without_limit(scene: Scene, width: int, nic: Nic | None) -> list[Line]:
     if losing is not None and losing.lost:
         text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
         return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
-    if scene.shortfall:
-        return [line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))]
+    if lacking or scene.shortfall:
+        return _cannot_tell(scene, width, lacking or scene.shortfall)
     parts = [line(part) for part in _sound(scene, nic)]
     parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
     first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
@@ -84,7 +92,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     if not wired:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
-        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+        return ((" ? Cannot tell: no interface has counters; `nettop snapshot` says why", "warn"),)
     if nic is not None and interfaces.state(nic):
         return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []

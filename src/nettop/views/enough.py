@@ -9,7 +9,7 @@ known to be healthy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..collect import collector, needed, table, title
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
 _ABSENT: Final = ("No such file", UNRECORDED)
+_BARRED: Final = ("ermission denied", "not permitted")  # EACCES, EPERM
 MOST: Final = 3  # small things that are named
 _MOVES: Final = (
     "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
@@ -164,6 +165,20 @@ def _below(frame: Frame) -> Iterator[str]:
             failures[row.call, row.error, row.process] += row.events
     for (call, *by), events in failures.items():
         yield f"{events} {call} failed ({', '.join(by)})"
+
+
+def obstacle(missing: Mapping[str, str]) -> tuple[str, str]:
+    """Why a table is missing without which nothing can be told, and what would read it."""
+    every = (*_PORTS, "cpu", *needed(frozenset(missing)), "sockets_tcp")
+    name = next((one for one in every if one in missing), None)
+    if name is None:
+        return "", "record the running host: `nettop record FILE --seconds 10`"
+    why = missing[name]
+    if UNRECORDED in why:
+        return why, "record it on that host: `nettop record FILE`"
+    if any(word in why for word in _BARRED):
+        return why, "start it as root: `sudo nettop`"
+    return why, f"what the kernel answers: `nettop snapshot --table {name}`"
 
 
 def unjudged(lacking: str) -> str:
