@@ -241,7 +241,7 @@ def test_unread_sockets_need_no_second_look(steps: list[Step]) -> None:
         _read(short, step, amounts, number)
         whole = deepcopy(short)
         recall(whole, threads.Moving).changes = -1  # then all are looked at
-        assert threads._moving(short) == threads._moving(whole)
+        assert threads._moving(short, 0.0) == threads._moving(whole, 0.0)
         one, other = recall(short, threads.Moving), recall(whole, threads.Moving)
         assert (one.rounds, one.parts) == (other.rounds, other.parts)
 
@@ -263,7 +263,7 @@ def test_sockets_that_were_not_read_again_are_not_looked_at() -> None:
     here = recall(memory, sockets_tcp.Known)
     here.seen = counted = Counted(here.seen)
     for number in range(3):
-        threads._moving(memory)
+        threads._moving(memory, 0.0)
         _read(memory, Step(sockets=False, others=True, owners=False, grown=grown), [0] * 8, number)
     assert counted.looks == 1
     assert recall(memory, threads.Moving).parts[0].waiting == (1, 2, 3, 4)

@@ -24,7 +24,7 @@ from ._table import Memory, Table, parsed, recall
 TABLE: Final = Table(
     needed="losses and errors of TCP, UDP and IP", may_rest=True,
     keep_open=("/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6", "/proc/net/sockstat",
-               "/proc/net/sockstat6"),
+               "/proc/net/sockstat6"), memory="sockets",
 )  # fmt: skip
 
 # What each field adds up, as `Section.Name`.
@@ -208,7 +208,9 @@ class Row:
 
 
 @dataclass
-class _Last:
+class Known:
+    """The last reading, for `_udp_senders`."""
+
     parts: list[Figures] = field(default_factory=list)  # the figures of each file
     rows: list[Row] = field(default_factory=list)
 
@@ -218,7 +220,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
     A kernel without IPv6 lacks some of the other files; one that is empty or forbidden is said.
     """
-    last = recall(memory, _Last)
+    last = recall(memory, Known)
     texts = {"snmp": source.text("/proc/net/snmp")}
     if "Tcp:" not in texts["snmp"]:
         raise ValueError("/proc/net/snmp has no line Tcp:")

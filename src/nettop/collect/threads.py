@@ -2,12 +2,12 @@
 
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
-sockets hold or dropped data, that let connections wait, or take too slowly what comes by a Unix
-socket, are read, for some readings after that:
-those of other network namespaces too, and programs that feed or drain them, though no single sample
-sees them at it: a thread that waits for a CPU does not wait at its pipe. After them those that
-owe a client an answer, or wait for one. The collectors of
-sockets, `socket_owners` and `waits` store these processes in the shared memory.
+sockets hold or dropped data or may send much, that let connections wait, or take too slowly what
+comes by a Unix socket, are read, for some readings after that: those of other network namespaces
+too, and programs that feed or drain them, though no single sample sees them at it: a thread that
+waits for a CPU does not wait at its pipe. After them those that owe a client an answer, or wait for
+one. The collectors of sockets, `socket_owners` and `waits` store these processes in the shared
+memory.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import (
     _sysfs,
+    _udp_senders,
     netns_tcp,
     netns_udp,
     processes,
@@ -102,7 +103,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
     if not recall(memory, socket_owners.Known).held:
         source.listing("/proc")
     rows: list[Row] = []
-    for pid in dict.fromkeys((*_moving(memory), *recall(memory, Moving).others)):
+    for pid in dict.fromkeys((*_moving(memory, source.now()), *recall(memory, Moving).others)):
         groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
         group, memory_group = cgroup(groups, "cpu"), cgroup(groups, "memory")
         tids = _sysfs.names(source, f"/proc/{pid}/task")
@@ -135,7 +136,7 @@ def _lowly(line: bytes, nice: int | None) -> str:
     return f"nice {nice}" if nice is not None and nice > 0 else ""
 
 
-def _moving(memory: Memory) -> list[int]:
+def _moving(memory: Memory, now: float) -> list[int]:
     """The processes that moved data in one of the last readings, the last to move first."""
     known = recall(memory, Moving)
     owners = recall(memory, socket_owners.Known)
@@ -176,6 +177,7 @@ def _moving(memory: Memory) -> list[int]:
             left[holders[udp.inode]] = _ROUNDS
     known.drops = {udp.inode: udp.drops for udp in datagrams}
     owing = (pid for part in parts.values() for pid in part.owing)
+    left = dict.fromkeys(_udp_senders.candidates(memory, now, holders), LATER) | left
     left = dict.fromkeys((*known.readers, *known.asking), 1) | dict.fromkeys(owing, LATER) | left
     chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
     known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}

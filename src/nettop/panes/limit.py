@@ -34,6 +34,7 @@ from ..views.stages import (
     Bar,
     at_fault,
     bars,
+    drops,
     flow_of,
     moves,
     process_of,
@@ -63,7 +64,7 @@ def mark(limit: Limit) -> tuple[str, str]:
     if words.unread(limit):
         return "?", "warn"
     if at_fault(limit):
-        loses = limit.stage.kind == "reported" or limit.over == "socket"
+        loses = limit.stage.kind == "reported" or drops(limit)
         return ("✗", "bad") if loses else ("!", "warn")
     return "●", "accent"
 

@@ -84,7 +84,7 @@ def _first(ways: list[Limit], known: list[Limit]) -> Limit | None:
     most = max((one.rate or 0.0 for one in ways), default=0.0)
     moving = [one for one in ways if (one.rate or 0.0) >= max(IDLE, SMALL * most)]
     here = [one for one in moving if at_fault(one)]
-    sockets = [one for one in known if one.over == "socket"]
+    sockets = [one for one in known if drops(one)]
     rate = lambda one: one.rate or 0.0  # noqa: E731
     for some in (here, sockets, moving, ways):
         if some:
@@ -98,7 +98,12 @@ def at_fault(limit: Limit) -> bool:
     A program that reads too slowly loses datagrams; with TCP its peer only waits.
     """
     here = limit.stage.end == "here" and declared()[limit.stage.stage].fault
-    return here or limit.over == "socket"
+    return here or drops(limit)
+
+
+def drops(limit: Limit) -> bool:
+    """Whether it is of a UDP socket that loses datagrams, and not of one that sends."""
+    return limit.over == "socket" and limit.direction == "rx"
 
 
 def moves(limit: Limit) -> bool:

@@ -54,7 +54,8 @@ SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cp
 
 def cause(look: Look) -> Cause | None:
     """What the program of a flow waits for; None: it may not be read, or it waits for nothing."""
-    if look.over != "flow" or look.flow is None or look.flow.pid is None:
+    datagrams = look.over == "socket" and look.sends
+    if not (look.over == "flow" or datagrams) or look.flow is None or look.flow.pid is None:
         return None
     pid = look.flow.pid
     return look.window.once(
@@ -247,7 +248,7 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     pid, share = thread.row.pid, 1.0 - thread.ran
     counter = "read" if look.sends else "written"
     moved = mean(e.rate(counter) for e in look.window.samples(pid).get(pid, ()))
-    if share < HELPER or not moved or 8 * moved < COUNTED * look.rate:
+    if share < HELPER or not moved or look.over == "socket" or 8 * moved < COUNTED * look.rate:
         return None
     what = "reads" if look.sends else "writes"
     why = f"{name} {what} {units.scaled(8 * moved, 'b/s')} by devices and waits "

@@ -33,6 +33,7 @@ from .following import BINDS
 from .interfaces import Interfaces, flow_key, foremost
 from .judge import judge, paired, relayed
 from .looks import FLOWS, Look, looks, of_subflow, wanting
+from .senders import sending
 from .window import INTERFACES, Window, mean
 
 FRESH: Final = 5.0
@@ -207,7 +208,8 @@ class Ladder:
         """
         drops = facts.host.cpu_backlog_drops
         self.window.add(frame, facts.nics, load, facts.paths, drops)
-        every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts)]
+        every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts),
+                 *sending(self.window, frame, facts)]  # fmt: skip
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))
         both = relayed(paired(found))
         flows = [one for one in both if one.over != "nic"]

@@ -118,7 +118,7 @@ def _brisk(entry: Entry[Any]) -> bool:
 
 def _drops(entry: Entry[Any]) -> bool:
     """Whether a UDP socket lost or holds datagrams."""
-    return bool(entry.now.recv_q or entry.now.drops)
+    return bool(entry.now.recv_q or entry.now.drops or entry.now.send_q)
 
 
 def _always(entry: Entry[Any]) -> bool:  # noqa: ARG001

@@ -114,7 +114,7 @@ def doing(limit: Limit) -> str:
 def rate(limit: Limit) -> str:
     """`sends 9.41 Gb/s`; the rate of a UDP socket is not known."""
     if limit.rate is None:
-        return "drops datagrams"
+        return "sends datagrams" if limit.direction == "tx" else "drops datagrams"
     way = "sends" if limit.direction == "tx" else "receives"
     return f"{way} {units.scaled(limit.rate, 'b/s')}"
 
@@ -139,8 +139,11 @@ def ended(limit: Limit) -> str:
 
 
 def busiest(limits: Iterable[Limit]) -> Limit | None:
-    """The limit of the flow that moves most; None where no flow wants to move more."""
-    return max(moving(limits), key=lambda one: one.rate or 0.0, default=None)
+    """The limit of the flow that moves most, else of a UDP socket that sends; None of neither."""
+    known = [*limits]
+    datagrams = (one for one in known if one.over == "socket" and one.direction == "tx")
+    flow = max(moving(known), key=lambda one: one.rate or 0.0, default=None)
+    return flow or next(datagrams, None)
 
 
 def together(limit: Limit, limits: Iterable[Limit]) -> str:

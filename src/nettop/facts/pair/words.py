@@ -88,7 +88,7 @@ def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
 
 
 def datagrams(limit: Limit, host: str) -> Iterator[str]:
-    """A UDP socket that drops, of one of the hosts."""
+    """A UDP socket that drops or sends, of one of the hosts."""
     owner = f" {limit.process}[{limit.pid}]" if limit.pid is not None else ""
     yield ""
     yield f"{limit.target}{owner} {words.rate(limit)}, at {host}"

@@ -59,6 +59,7 @@ def readings(look: Look) -> Iterator[Reading]:
         return
     held = 1.0 if found.stage == "stopped" and found.share >= LEAST else found.share
     for stage in (found.stage, *found.joint):
-        capacity = found.capacity if stage == found.stage else None
+        rated = stage == found.stage and look.over == "flow"  # nobody counts the bytes of datagrams
+        capacity = found.capacity if rated else None
         yield Reading(stage, "here", found.name, "measured", found.because, found.share, capacity,
                       held, None, found.thread, found.how, other=found.other)  # fmt: skip

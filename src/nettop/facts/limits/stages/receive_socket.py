@@ -62,7 +62,7 @@ _WAITS: Final = ("established", "close-wait")  # states of a connection that was
 
 def readings(look: Look) -> Iterator[Reading]:
     """The stages of a socket that receives."""
-    if look.over == "socket":
+    if look.over == "socket" and not look.sends:
         yield from _datagrams(look)
     elif look.over == "flow" and not look.sends and look.tcp:
         yield from _stream(look)
