@@ -260,6 +260,10 @@ def flow_of(facts: Facts, limit: Limit) -> Limit:
     """The limit of the flow that stands for an interface's direction; itself without one."""
     if limit.over != "nic":
         return limit
-    flows = [one for one in facts.limits if one.over == "flow" and one.nic == limit.nic
-             and one.direction == limit.direction and limit.flow in (None, one.target)]  # fmt: skip
+    sends = limit.direction == "tx"  # a UDP socket that sends too
+    flows = [
+        one for one in facts.limits
+        if (one.over == "flow" or (sends and one.over == "socket")) and one.nic == limit.nic
+        and one.direction == limit.direction and limit.flow in (None, one.target)
+    ]  # fmt: skip
     return max(flows, key=lambda one: one.rate or 0.0, default=limit)

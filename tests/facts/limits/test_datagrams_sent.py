@@ -1,5 +1,6 @@
 """A UDP socket that sends: which one it is, and what limits its program."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ from flow_tables import HOST, Tables
 from limit_frames import limits
 
 from nettop.collect import snmp, socket_owners, sockets_udp, threads, waits
-from nettop.facts.limits import Limit, words
+from nettop.facts.limits import Limit, Reading, words
+from nettop.facts.limits.interfaces import Interfaces
 
 SLEEPS = {"call": "clock_nanosleep", "kind": "timer"}
 SENDS = {"call": "sendto", "kind": "output", "object": "socket:[101]"}
@@ -92,3 +94,12 @@ def test_what_is_seen_to_send_comes_before_what_runs() -> None:
     assert (found.process, found.target) == ("taker", "10.0.0.1:102")
     both = [one.process for one in sent((0.2, SENDS), (0.01, SLEEPS), sockets=full)]
     assert both == ["caster", "taker"]
+
+
+def test_an_interface_without_tcp_is_limited_as_the_socket_that_sends_through_it() -> None:
+    (socket,) = sent((0.05, SLEEPS))
+    way = Limit("nic", "eth0", "tx", 1e6, stage=Reading("unknown", "there"), nic="eth0")
+    (found,) = Interfaces().build([way], [socket])
+    assert (found.stage.stage, found.flow, found.process) == ("timer", socket.target, "caster")
+    (other,) = Interfaces().build([replace(way, direction="rx")], [replace(socket, nic=None)])
+    assert other.flow is None

@@ -196,7 +196,7 @@ class Interfaces:
         """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
-            if flow.over == "flow":
+            if flow.over == "flow" or flow.direction == "tx":  # or a UDP socket that sends
                 by_way.setdefault(_way(flow), []).append(flow)
         chosen = {way: foremost(some, self.last.get(way)) for way, some in by_way.items()}
         self.last = {way: flow_key(one) for way, one in chosen.items() if one is not None}

@@ -32,6 +32,7 @@ def readings(look: Look) -> Iterator[Reading]:
     yield Reading("sndbuf", "here", "send buffer of the socket", "measured", why, used, None, waits)
     ran = max((one.ran for one in known), default=0.0)
     why = f"this host sends {units.per_second(look.facts.host.udp_out or 0.0, 'datagrams')}, and "
-    why += f"of the programs with UDP sockets {owner} does: it ran {units.share(ran)} of the time"
+    why += f"of the programs with UDP sockets {owner} does: it ran or waited for a core "
+    why += f"{units.share(ran)} of the time"
     yield Reading("application", "here", owner, "inferred", why, None, None,
                   max(0.0, 1.0 - ran - waits))  # fmt: skip
