@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 import delay_line
 import study_points
+import study_shared
 from veth import Pair, pair
 
 from nettop.reports.draw import svg
@@ -146,19 +147,21 @@ def pages() -> None:
         file = RESULTS / f"{name}.json"
         if file.exists():
             found[name] = told(name, json.loads(file.read_text(encoding="utf-8")))
-    lines = []
+    for name, result in found.items():
+        result["notes"] += study_points.notes(name, found, LINKS["direction"])
+        kept = json.dumps(result, ensure_ascii=False)
+        (RESULTS / f"{name}.json").write_text(f"{kept}\n", encoding="utf-8")
+    common, lines = study_shared.shared(found), []
     for name in study.names():
         if name in found:
-            found[name]["notes"] += study_points.notes(name, found, LINKS["direction"])
-            kept = json.dumps(found[name], ensure_ascii=False)
-            (RESULTS / f"{name}.json").write_text(f"{kept}\n", encoding="utf-8")
-            lines.append(page(name, found[name]))
+            lines.append(page(name, found[name], common))
         else:
             one = study.load(name)
             points = f"0 of {len(one.points)}"
             lines.append(f"| {name} | {one.paper}, {one.place} | not run yet | {points} | |")
     head = (HERE / "study_readme.md").read_text(encoding="utf-8")
-    text = head.format(**study_points.summary(found)) + "\n".join(lines) + "\n"
+    said = study_shared.words(common)
+    text = head.format(**study_points.summary(found), shared=said) + "\n".join(lines) + "\n"
     (FOLDER / "README.md").write_text(text, encoding="utf-8")
 
 
@@ -199,6 +202,16 @@ def ruled(
         row |= repeat.spacing(path, row["points"])
         if found := re.fullmatch(r"details\.points\.(\d+)\.(\w+)", path):
             row["measured"] = row["points"][int(found[1])][found[2]] / (point.scale or of.scale)
+    if slow := re.fullmatch(
+        r"void: offered (\S+) (.)b/s of .*: (the sender .*)", row.get("skipped", "")
+    ):
+        # both rates have a column
+        offered = float(slow[1]) * {"M": 1e6, "G": 1e9}[slow[2]]
+        row |= {
+            "asked": of_trial(of, point)["rate"],
+            "offered": offered,
+            "skipped": f"void: {slow[3]}",
+        }
     if point.rtt_ms and "measured" in row and "asked" not in row:
         row |= repeat.round_trip(point, trip or 0.0)
         if trip is None:
@@ -225,16 +238,21 @@ def current(point: study.Point, row: dict[str, Any]) -> dict[str, Any]:
     return {"point": row["point"], **kept, "skipped": LATER}
 
 
+def of_trial(of: study.Study, point: study.Point) -> Mapping[str, Any]:
+    """The options of the trial of a point."""
+    trials = {one.name: one.options for one in of.points}
+    return {**of.options, **trials[point.of or point.name]}
+
+
 def brief(reason: str) -> str:
     """A reason without its figures, which are on the page."""
-    void = "void: the sender did not reach the rate"
-    return void if reason.startswith("void: offered ") else re.sub(r" \([^()]*\)$", "", reason)
+    return re.sub(r" \([^()]*\)$", "", reason)
 
 
-def page(name: str, found: Mapping[str, Any]) -> str:
+def page(name: str, found: Mapping[str, Any], common: study_shared.Shared) -> str:
     """Write one page; its row of the README."""
     figures = drawn(found).figures
-    text = report.markdown(found)
+    text = study_shared.page(found, common)
     measured = [row for row in found["rows"] if "measured" in row]
     for old in (*FOLDER.glob(f"{name}.svg"), *FOLDER.glob(f"{name}-[0-9].svg")):
         old.unlink()

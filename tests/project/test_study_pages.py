@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import study_shared
 from folded import folded
 
 from nettop.trials import checks, report, study
 
 FOLDER = Path(__file__).parents[2] / "docs" / "records" / "studies"
+RESULTS = {file.stem: json.loads(file.read_text()) for file in (FOLDER / "results").glob("*.json")}
+COMMON = study_shared.shared(RESULTS)
 
 
 def honest(cell: dict[str, Any], point: study.Point, trial: study.Point) -> None:
@@ -35,6 +38,20 @@ def honest(cell: dict[str, Any], point: study.Point, trial: study.Point) -> None
     assert cell.get("settings", {}) == dict(point.settings), "measured with other settings"
 
 
+def test_what_pages_share_is_said_once_and_nothing_is_lost() -> None:
+    readme = (FOLDER / "README.md").read_text()
+    assert study_shared.words(COMMON) in readme
+    for name, found in RESULTS.items():
+        page = study_shared.page(found, COMMON)
+        for text in report.sentences(found["requires"], found["notes"]):
+            assert (text in page) is not (f"  - {text}" in readme), (name, text)
+        for part, conditions in found["conditions"].items():
+            for key, value in conditions.items():
+                pair = f"{report.named(key)} {report.condition(value)}"
+                assert pair in page or pair in readme, (name, part, pair)
+        assert "the direction of the paper" in page
+
+
 @folded("name", study.names())
 def test_a_study_has_its_result_its_page_and_its_row(name: str) -> None:
     rows = (FOLDER / "README.md").read_text().splitlines()
@@ -45,7 +62,7 @@ def test_a_study_has_its_result_its_page_and_its_row(name: str) -> None:
     found = json.loads(result.read_text())
     assert [note.count("the direction of the paper: ") for note in found["notes"]].count(1) == 1
     page = (FOLDER / f"{name}.md").read_text()
-    assert page.startswith(report.markdown(found).rstrip("\n"))
+    assert page.startswith(study_shared.page(found, COMMON).rstrip("\n"))
     points = study.load(name).points
     assert [row["point"] for row in found["rows"]] == [point.name for point in points]
     trials = {point.name: point for point in points}

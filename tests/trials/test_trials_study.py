@@ -232,6 +232,17 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
     assert len(bars) == 3  # two figures of the first point, one published of the second
 
 
+def test_a_remark_of_many_points_stands_once_below_the_table() -> None:
+    rows = [{"point": f"p{n}", "published": 5, "skipped": why} for n, why in
+            enumerate(["no rings", "no rings", "no rings", "a|b c", "a|b c"])]  # fmt: skip
+    document = {"study": "s", "title": "t", "paper": "p", "place": "x", "unit": "%", "rows": rows,
+                "conditions": {}, "requires": (), "notes": ()}  # fmt: skip
+    said = report.markdown(document)
+    assert said.count("no rings") == 1
+    assert said.endswith("| (1) |\n| p3 | 5 | – |  | a\\|b c |\n| p4 | 5 | – |  | a\\|b c |\n\n"
+                         "- (1): no rings\n")  # fmt: skip
+
+
 def test_every_point_that_is_a_change_names_a_point_of_its_study() -> None:
     changed = [
         point for name in study.names() for point in study.load(name).points if point.against

@@ -6,6 +6,7 @@ version lacks a field.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ NAMES: Final = {
     "speed_mbit": "speed in Mbit/s",
 }  # fmt: skip
 """Conditions whose key is no word."""
+
+OFTEN: Final = 3  # points with one remark: it is told once, below the table
 
 
 def published(value: object) -> str:
@@ -216,9 +219,15 @@ def markdown(document: Mapping[str, Any]) -> str:
     columns = head(document, f", {document['unit']}")
     aligned = ["---", *["---:"] * (len(columns) - 2), "---"]
     lines += ["| " + " | ".join(columns) + " |", "|" + "|".join(aligned) + "|"]
-    for row in rows(document):
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
-    return "\n".join(lines) + "\n"
+    every = list(rows(document))
+    often = Counter(remark for *_, remark in every if " " in remark)
+    notes = [remark for remark, times in often.items() if times >= OFTEN]
+    for *cells, remark in every:
+        note = f"({notes.index(remark) + 1})" if remark in notes else remark
+        row = " | ".join(cell.replace("|", "\\|") for cell in (*cells, note))
+        lines.append(f"| {row} |")
+    told = [f"- ({number}): {note}" for number, note in enumerate(notes, 1)]
+    return "\n".join((*lines, *([""] if told else ()), *told)) + "\n"
 
 
 def svg(document: Mapping[str, Any]) -> str:
