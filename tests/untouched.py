@@ -71,7 +71,7 @@ def processes() -> Iterator[tuple[str, str]]:
 
 def files() -> Iterator[tuple[str, str]]:
     """Files of our programs in the temporary folders, and all names in the user's folders."""
-    shared = {"/tmp", tempfile.gettempdir()}
+    shared = {"/tmp", "/dev/shm", tempfile.gettempdir()}
     for folder in {*shared, *map(os.path.expanduser, HOMES)}:
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
