@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from folded import folded
 from live.play import RECORDINGS, Play, plays, stale, truths
-from verdicts import broken
+from verdicts import broken, carried
 
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
@@ -44,6 +44,7 @@ def contradictions(moments: list[tuple[object, Facts | Sides]]) -> Iterator[str]
     for made in later:
         if isinstance(made, Facts):
             yield from broken(made)
+            yield from carried(made)
             continue
         facts = with_ends(made.here, made.joined)
         yield from broken(facts)

@@ -21,6 +21,7 @@ OTHER = re.compile(
 )
 NEAR = 40
 ABREAST = 1.02  # sockets are read some milliseconds after the interfaces
+SKEWED = 1.05  # … on a host that is full, where a sample takes long
 LITTLE = 125_000.0  # bytes/s
 SCALE = re.compile(r"^[│ ]*[\d.]+ [kMGT]?b/s +[\u2800-\u28ff]?")  # of a graph
 
@@ -36,7 +37,7 @@ def known(facts: Facts, units: Units) -> set[str]:
     return {units.rate(value) for value in values}
 
 
-def above(facts: Facts) -> Iterator[str]:
+def above(facts: Facts, most: float = ABREAST) -> Iterator[str]:
     """The interfaces over which flows of this host carry more payload than their wire carries."""
     for nic in facts.nics:
         own = [one for one in facts.flows if one.nic == nic.name]
@@ -44,7 +45,7 @@ def above(facts: Facts) -> Iterator[str]:
                 ("tx", nic.per_s.tx_bytes, [one.tx_per_s for one in own]))  # fmt: skip
         for way, wire, rates in ways:
             payload = sum(one or 0.0 for one in rates)
-            if wire is not None and payload > ABREAST * max(wire, LITTLE):
+            if wire is not None and payload > most * max(wire, LITTLE):
                 yield f"{nic.name} {way}: {8 * payload:.4g} of {8 * wire:.4g} b/s"
 
 

@@ -1,21 +1,27 @@
 """What must be true of the verdicts on one moment of a host, and of what draws them."""
 
 from collections.abc import Iterator
+from math import isclose
+
+from told_rates import SKEWED, above
 
 from nettop.facts import Facts
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, words
+from nettop.facts.limits.means import over
 from nettop.panes import flowpage, limit
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
 from nettop.views.stages import bars
 
 WIDE = 400  # columns: nothing is cut
+LONG = 6.5  # seconds of a window from which its first sample, which may be slow, matters little
 FULL = 0.95  # utilisation of a stage that stands full
 
 
 def broken(facts: Facts) -> Iterator[str]:
     """A sentence for each statement that does not hold."""
+    yield from _rates(facts, over(facts))
     flows = {(one.target, one.namespace): one for one in facts.limits if one.over == "flow"}
     for one in facts.limits:
         about = f"{one.over} {one.target} {one.direction} {one.stage.stage}"
@@ -31,6 +37,29 @@ def broken(facts: Facts) -> Iterator[str]:
             known.stage.stage, known.stage.because,
         ):  # fmt: skip
             yield f"flow {name(flow)}: its row says {flow.limit}, its limit {known.stage.stage}"
+
+
+def carried(facts: Facts) -> Iterator[str]:
+    """The interfaces beside which flows are drawn that carry more payload than their wire."""
+    if facts.means.seconds >= LONG:
+        yield from above(over(facts), SKEWED)
+
+
+def _rates(facts: Facts, mean: Facts) -> Iterator[str]:
+    """Rates of the window of the verdicts: each thing has one."""
+    nics = {one.name: one for one in mean.nics}
+    flows = {(name(one), one.namespace): one for one in mean.flows}
+    for one in facts.limits:
+        about = f"{one.over} {one.target} {one.direction}"
+        if one.over == "nic" and one.namespace is None:
+            moved = getattr(nics[one.target].per_s, f"{one.direction}_bytes")
+            if moved is not None and not isclose(8 * moved, one.rate or 0.0, rel_tol=1e-6):
+                yield f"{about} at {8 * moved:g}: its verdict at {one.rate:g}"
+        flow = flows.get((one.target, one.namespace)) if one.over == "flow" else None
+        if flow is not None:  # a young flow has a verdict on its own time
+            moved = 8 * ((flow.tx_per_s if one.direction == "tx" else flow.rx_per_s) or 0.0)
+            if moved > (one.rate or 0.0) * (1 + 1e-6):
+                yield f"{about} at {moved:g}: its verdict at {one.rate:g}"
 
 
 def _called(one: Limit) -> tuple[str, str, tuple[str, ...]]:

@@ -48,7 +48,7 @@ def over(facts: Facts) -> Facts:
 
 def means(window: Window, facts: Facts) -> Means:
     """The means of this moment; the window has its frame."""
-    nics = (nic for nic in facts.nics if nic.name in window.nics and not window.rests(nic))
+    nics = [nic for nic in facts.nics if _moved(window, nic)]
     paths = {way: _path([path for _, path in series]) for way, series in window.paths.items()}
     passed = window.at - (window.begun or 0.0)
     known = {nic.name: _nic(window, nic) for nic in nics}
@@ -65,6 +65,11 @@ def _flows(window: Window, facts: Facts) -> Mapping[str, Mapping[str, Any]]:
         known = {flow.id: rates for flow in facts.flows if (rates := _flow(window, flow))}
         window.rated = reads, known
     return window.rated[1]
+
+
+def _moved(window: Window, nic: Nic) -> bool:
+    """Whether it differed in the window: one at rest is the same object."""
+    return any(one is not nic for _, one in window.nics.get(nic.name, ()))
 
 
 def _nic(window: Window, nic: Nic) -> Nic:
