@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=whole(1), default=1, metavar="N",
         help="run all points N times in turn; print medians and ranges (1)",
     )  # fmt: skip
-    format_argument(parser, "markdown", "svg")
+    format_argument(parser, "markdown")
     netns_argument(parser)
 
 
@@ -120,9 +120,8 @@ def _run(study: Study, args: argparse.Namespace, form: str) -> int:
             study, options_of(args), most=args.seconds, only=args.only or "",
             repeats=args.repeats, watch=show_progress, cancel=stopper(),
         )  # fmt: skip
-    writers = {"markdown": report.markdown, "svg": report.svg}
-    if form in writers:
-        print(writers[form](document), end="")
+    if form == "markdown":
+        print(report.markdown(document), end="")
     else:
         print_report("study", document, form, report.text)
     return 0 if any("measured" in row for row in document["rows"]) else 1

@@ -1,4 +1,4 @@
-"""The report of a study: published and measured values as text, Markdown and SVG.
+"""The report of a study: published and measured values as text and Markdown.
 
 Documents are those of `repeat.run`. KeyError, TypeError, ValueError: a stored document of another
 version lacks a field.
@@ -228,39 +228,3 @@ def markdown(document: Mapping[str, Any]) -> str:
         lines.append(f"| {row} |")
     told = [f"- ({number}): {note}" for number, note in enumerate(notes, 1)]
     return "\n".join((*lines, *([""] if told else ()), *told)) + "\n"
-
-
-def svg(document: Mapping[str, Any]) -> str:
-    """Bars of the published, where it is compared, and of the measured value of each point."""
-    points = document["rows"]
-    figures = [v for r in points for v in (comparable(r), r.get("measured")) if v]
-    top = max(figures, default=1.0)
-    height = 34 * len(points) + 60
-    out = [
-        _element("svg", None, xmlns="http://www.w3.org/2000/svg", width=760, height=height),
-        _element("text", f"{document['study']}: {document['title']}", x=8, y=18),
-        _element("text", f"grey: published, blue: measured; {document['unit']}", x=8, y=36),
-    ]
-    for number, row in enumerate(points):
-        y = 50 + 34 * number
-        out.append(_element("text", str(row["point"])[:38], x=8, y=y + 16))
-        bars = ((comparable(row), "#999", 0), (row.get("measured"), "#36c", 13))
-        for value, colour, down in bars:
-            if value is None:
-                continue
-            width = max(1.0, 380 * value / top)
-            out.append(
-                _element("rect", "", x=270, y=y + down, width=round(width), height=11, fill=colour)
-            )
-            out.append(_element("text", _digits(value), x=274 + round(width), y=y + down + 10))
-    out.append("</svg>")
-    return "\n".join(out) + "\n"
-
-
-def _element(name: str, inner: str | None, **attributes: object) -> str:
-    """One SVG element with this text; None leaves the element open."""
-    from html import escape
-
-    pairs = "".join(f' {key}="{escape(str(value))}"' for key, value in attributes.items())
-    style = ' font-family="sans-serif" font-size="12"' if name == "text" else ""
-    return f"<{name}{pairs}{style}>" + ("" if inner is None else f"{escape(inner)}</{name}>")
