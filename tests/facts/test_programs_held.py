@@ -15,7 +15,7 @@ from nettop.collect import (
     threads,
     waits,
 )
-from nettop.facts.held import STATES
+from nettop.collect.program_states import states
 from nettop.facts.kinds.program import Program, build
 from nettop.frame.fields import altered
 from nettop.frame.rates import Entry, Frame
@@ -50,7 +50,7 @@ def test_the_state_of_a_program_names_what_to_do(
     row: program_states.Row, tables: Any, state: str, words: str
 ) -> None:
     found = facts(row, **tables)[9]
-    assert (found.state, found.held) == (state, STATES[state].held)
+    assert (found.state, found.held) == (state, states()[state].held)
     assert words in found.cure
     assert "{" not in found.does + found.cure
     assert found.connections == 9

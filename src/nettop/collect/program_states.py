@@ -10,13 +10,15 @@ host (/proc/loadavg) with kernel.pid_max and kernel.threads-max (kernel/fork.c, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _sysfs, threads, throttling
+from . import _counted, _sysfs, threads, throttling
 from ._table import Memory, Table, recall
 
 TABLE: Final = Table(every=2.0, optional=True, memory=threads.TABLE.memory)
@@ -162,3 +164,20 @@ def _number(text: str, start: str) -> int | None:
         if line.startswith(start):
             return _sysfs.whole(next(iter(line.removeprefix(start).split()), None))
     return None
+
+
+class State(NamedTuple):
+    """A state of a program in words, which are templates: `rules/program-states.toml`."""
+
+    means: str  # behind the name of the program
+    cure: str  # what shows it, and who must do what
+    held: bool  # until then nothing goes on
+
+
+@cache
+def states() -> Mapping[str, State]:
+    """The states by name; the first of them that holds is told."""
+    return {
+        one["name"]: State(one["means"], one["cure"], one.get("held", False))
+        for one, _ in _counted.entries("program-states.toml", "state")
+    }

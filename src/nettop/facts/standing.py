@@ -1,8 +1,8 @@
 """The state of a program: what its threads sleep in, for whom, and what helps.
 
 From `program_states`, the calls in which its threads sleep (`waits`), their CPU time (`threads`),
-its connections and the calls that fail (`failed_calls`). Of several states the first of `STATES`
-is told.
+its connections and the calls that fail (`failed_calls`). Of several states the first of
+rules/program-states.toml is told.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 
+from ..collect import program_states
 from ..collect.udp_questions import PORT
 from ..frame.rates import Frame
 from ..terms.units import many
 from . import Facts, contended
 from .connections import Connection, connections, openers
 from .flow_words import end
-from .held import IDLE_CLIENTS, STATES, UNTIL, reached
+from .held import IDLE_CLIENTS, UNTIL, reached
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
@@ -130,12 +131,12 @@ def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Quest
 def standing(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> Standing:
     """The first state that the process is in."""
     found = dict(_states(pid, known, seen))
-    name = next((one for one in STATES if one in found), "")
+    name = next((one for one in program_states.states() if one in found), "")
     if not name:
         return Standing()
     row = known.states[pid]
     values: dict[str, Any] = {"pid": pid, "who": f"{row.name}[{pid}]", **found[name]}
-    does, cure = (text.format_map(values) for text in (STATES[name].means, STATES[name].cure))
+    does, cure = (text.format_map(values) for text in program_states.states()[name][:2])
     return Standing(name, does, cure, values.get("behind"))
 
 
@@ -273,7 +274,7 @@ def unanswered(pid: int, known: Programs) -> int:
 def _stuck(pid: int, known: Programs, seen: tuple[int, ...] = ()) -> int:
     """The locks for which it waits, and the programs here that are held up and owe it an answer."""
     state = _told(pid, known, seen)[0]
-    if state and STATES[state].held and state not in ("flock", "asks", "sends"):
+    if state and program_states.states()[state].held and state not in ("flock", "asks", "sends"):
         return len(known.connections)
     return sum(_of_another(one) for one in _asleep(pid, known)) + sum(
         bool(_stuck(one.other, known, (*seen, pid)))
@@ -293,7 +294,7 @@ def _release(row: Any, known: Programs, seen: tuple[int, ...]) -> str:
     pid = next(pid for pid in row.holders if pid != row.pid)
     who = _who(pid, known)
     state, does, cure, _ = Standing() if pid in seen else _told(pid, known, seen)
-    does = f" {who} {does}: {cure}." if state and STATES[state].held else ""
+    does = f" {who} {does}: {cure}." if state and program_states.states()[state].held else ""
     return f"`lslocks -p {pid}` shows the lock.{does} Let {who} release it, or end it"
 
 
@@ -383,7 +384,7 @@ def _reader(pid: int, row: Any, known: Programs, seen: tuple[int, ...]) -> Mappi
     first = readers[0]
     who = _who(first, known)
     state, does, cure, _ = _told(first, known, (*seen, pid))
-    if state and STATES[state].held:
+    if state and program_states.states()[state].held:
         return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure,
                 "behind": first}  # fmt: skip
     if _works(first, known):

@@ -2,8 +2,8 @@
 
 Whenever a socket's queue stands, the state of its owner decides, not the size of the queue. From
 `program_states`, the calls in which its threads sleep (`waits`), their CPU time (`threads`) and the
-calls that fail (`failed_calls`). Of several states the first of `STATES` is told; of the processes
-that have one listening socket, that of the process in the first of these states.
+calls that fail (`failed_calls`). Of several states the first is told (rules/program-states.toml);
+of the processes that have one listening socket, that of the process in the first of these states.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
+from ...collect import program_states
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ...terms.text import few
 from .. import Facts
-from ..held import STATES
 from ..kind import Kind
 from ..standing import Standing, programs, standing, unanswered
 from .nic import Nic
@@ -54,7 +54,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
     """One fact for each process of `program_states`."""
     if not frame.tables.get("program_states"):
         return ()
-    known = programs(frame, facts)
+    known, words = programs(frame, facts), program_states.states()
     states = {pid: standing(pid, known) for pid in known.states}
     waiting: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
@@ -71,7 +71,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         first = next((one.pid for one in listeners if one.inode == inode), pids[0])
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
-            states[first] = min(told, key=lambda one: (not one[0], [*STATES, ""].index(one[0])))
+            states[first] = min(told, key=lambda one: (not one[0], [*words, ""].index(one[0])))
     ports = _doors(facts)
     for door, pid in ((one, pid) for one in beyond.values() for pid in holders.get(one.inode, ())):
         ports.setdefault(pid, []).append(door.local_port)
@@ -95,7 +95,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
             tuple(sorted(set(ports.get(pid, ())))),
-            state in STATES and STATES[state].held,
+            state in words and words[state].held,
             waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
             known.forks.get(pid, ("", 0))[1],
             *_queue(nic.get(pid)), waits_for,
