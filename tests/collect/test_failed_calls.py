@@ -13,7 +13,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds.call import Call
 from nettop.facts.kinds.drop import Drop
 from nettop.frame.rates import Partly
-from nettop.host.bpf import btf, own_file
+from nettop.host.bpf import own_file, symbols
 from nettop.host.bpf.btf import Types
 from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
@@ -109,31 +109,31 @@ def test_the_functions_of_the_kernel_itself_are_read_once(
 ) -> None:
     """The next counter knows them; a module may have gone, and another be in its place."""
     file = tmp_path / "kallsyms"
-    monkeypatch.setattr(btf, "_FILE", str(file))
-    monkeypatch.setattr(btf, "_PIECE", 40)  # bytes: a line is in two
-    btf.kernel.cache_clear()
+    monkeypatch.setattr(symbols, "_FILE", str(file))
+    monkeypatch.setattr(symbols, "_PIECE", 40)  # bytes: a line is in two
+    symbols.kernel.cache_clear()
     file.write_bytes(HIDDEN)
-    first = btf.Symbols()
+    first = symbols.Symbols()
     assert first.hidden
     first.learn([0xFFFFFFFF81000018])
     assert first.name(0xFFFFFFFF81000018) == ""
     file.write_bytes(b"".join(LISTED))
-    second = btf.Symbols()
+    second = symbols.Symbols()
     assert not second.hidden
     second.learn(PLACES)
     assert {place: second.name(place) for place in PLACES} == PLACES
     file.write_bytes(HIDDEN)
-    again = btf.Symbols()
+    again = symbols.Symbols()
     again.learn([0xFFFFFFFF81000018, 0xFFFFFFFF8100002F, 0xFFFFFFFFC0000001])
     assert [again.name(0xFFFFFFFF81000018), again.name(0xFFFFFFFF8100002F)] == ["one", "two"]
     assert again.name(0xFFFFFFFFC0000001) == ""
-    btf.kernel.cache_clear()
+    symbols.kernel.cache_clear()
 
 
 def test_many_functions_are_found_by_address() -> None:
     """More than are packed together, and the first and last of each packet."""
     lines = [b"ffffffff81%06x t name_%d\n" % (place * 16, place) for place in range(1000)]
-    known = btf.Functions.of(lines)
+    known = symbols.Functions.of(lines)
     found = [known.name(0xFFFFFFFF81000000 + place * 16 + 15) for place in range(1000)]
     assert found == [f"name_{place}" for place in range(1000)]
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, suppress
 from typing import Final
 
 from . import monitor_guard
-from .bpf.btf import Symbols
+from .bpf.symbols import Symbols
 from .monitor_guard import ask, last_attribute, started
 from .netlink.kernel import Kernel, door
 

@@ -25,8 +25,8 @@ from urllib.parse import quote
 
 from . import assembler as a
 from . import attached, btf, call, counting
-from .btf import Symbols
 from .counting import HEADER, IP, IP6, PORTED, Packet, protocol, read
+from .symbols import Symbols
 
 _PLAIN: Final = "/=@,."  # of names of programs: not quoted
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from ...terms.cpulist import parse
 from . import counting
-from .btf import Symbols
+from .symbols import Symbols
 
 SPAN: Final = 10.0  # seconds that an answer covers, at the most
 RATE: Final = 99  # samples/s of a CPU: not a divisor of what happens 100 times a second
