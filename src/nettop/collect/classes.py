@@ -99,13 +99,10 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
 
 
 def _row(interface: str, handle: int, parent: int, leaf: bool, values: Attributes) -> Row:
-    stats = values.get("stats", {})
-    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
-    counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
+    octets, _, (_, backlog, drops, _, overlimits) = qdiscs.counted(values)
     kind, options = values.get("kind", "htb"), values.get("options", b"")
     rate, ceiling = (qdiscs.hfsc if kind == "hfsc" else qdiscs.htb)(options)
     return Row(
         interface, number(handle), "root" if parent == _ROOT else number(parent), leaf,
-        rate, ceiling, counts[1], struct.unpack_from("=Q", basic)[0] if len(basic) >= 8 else None,
-        counts[2], counts[4], kind,
+        rate, ceiling, backlog, octets, drops, overlimits, kind,
     )  # fmt: skip

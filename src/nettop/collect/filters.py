@@ -18,6 +18,7 @@ from ..host.netlink.codec import Attributes, Field, attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Table
+from .qdiscs import counted
 
 TABLE: Final = Table(every=2.0, optional=True, may_rest=True)
 
@@ -51,9 +52,6 @@ _RATE: Final = 28  # place in struct tc_police
 _MIRRED: Final = 2  # struct tc_mirred
 _WAY, _TARGET = 20, 24  # places in it: what it does, number of the interface
 _REDIRECTS: Final = (1, 3)  # TCA_EGRESS_REDIR, TCA_INGRESS_REDIR: else the packet goes on too
-# places in struct gnet_stats_queue; what the target does not take counts as overlimits
-# (net/sched/act_mirred.c, tcf_mirred_to_dev())
-_DROPS, _REFUSED = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +138,10 @@ def _actions(values: Attributes, names: Mapping[int, str]) -> Iterator[tuple[Any
         target = names.get(_word(hands, _TARGET) or 0, "")
         name = "redirect" if _word(hands, _WAY) in _REDIRECTS else "mirror" if hands else name
         rate = _rate(given) if name == "police" else None
-        counts = _counts(one.get("stats", {}), _REFUSED if name == "redirect" else _DROPS)
-        yield (kind, name, target, program, rate, *counts)
+        octets, packets, (_, _, drops, _, refused) = counted(one)
+        # what the target does not take counts as overlimits: tcf_mirred_to_dev()
+        lost = refused if name == "redirect" else drops
+        yield kind, name, target, program, rate, octets, packets, lost
 
 
 def _parts(raw: bytes | None) -> dict[int, bytes]:
@@ -158,11 +158,3 @@ def _rate(given: Mapping[int, bytes]) -> float | None:
     wide = given.get(_RATE64, b"")
     rate = struct.unpack("=Q", wide)[0] if len(wide) == 8 else _word(given.get(_TBF, b""), _RATE)
     return 8.0 * rate if rate else None
-
-
-def _counts(stats: Attributes, place: int) -> tuple[int | None, int | None, int | None]:
-    """Bytes, packets and drops, which are at this place of struct gnet_stats_queue."""
-    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
-    octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)
-    drops = struct.unpack_from("=5I", queue)[place] if len(queue) >= 20 else None
-    return octets, stats.get("packets", packets), drops

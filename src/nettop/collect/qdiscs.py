@@ -73,11 +73,7 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
 
 
 def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
-    stats = values.get("stats", {})
-    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
-    octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)
-    counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
-    qlen, backlog, drops, requeues, overlimits = counts
+    octets, packets, (qlen, backlog, drops, requeues, overlimits) = counted(values)
     rate, flow_rate = qdisc(values.get("kind", ""), values.get("options", b""))
     return Row(
         interface=interface,
@@ -88,7 +84,7 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
         backlog=backlog,
         qlen=qlen,
         bytes=octets,
-        packets=stats.get("packets", packets),  # 64 bits since Linux 5.5
+        packets=packets,
         drops=drops,
         requeues=requeues,
         overlimits=overlimits,
@@ -97,6 +93,15 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
         largest=largest(values.get("kind", ""), values.get("options", b"")),
         room=room(values.get("kind", ""), values.get("options", b"")),
     )
+
+
+def counted(values: Attributes) -> tuple[int | None, int | None, tuple[int | None, ...]]:
+    """Bytes, packets, and the five counts of struct gnet_stats_queue; None for what is not told."""
+    stats = values.get("stats", {})
+    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
+    octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)
+    counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
+    return octets, stats.get("packets", packets), counts  # 64 bits of packets since Linux 5.5
 
 
 def number(handle: int) -> str:

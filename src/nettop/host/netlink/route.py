@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import Final, Protocol
@@ -207,24 +207,28 @@ def names_in(reply: bytes) -> Mapping[int, str]:
     Cached: a live source returns the same object until a link changes.
     """
     found = {}
-    for kind, start, end in messages(reply):
-        if kind != NEWLINK or end - start < IFINFO.size:
-            continue
-        for number, a, e in attributes(reply, start + IFINFO.size, end):
+    for index, parts in _links_in(reply):
+        for number, a, e in parts:
             if number == _IFNAME:
-                found[IFINFO.unpack_from(reply, start)[2]] = text(reply[a:e])
+                found[index] = text(reply[a:e])
                 break
     return found
+
+
+def _links_in(reply: bytes) -> Iterator[tuple[int, Iterator[tuple[int, int, int]]]]:
+    """The index and the attributes of each link in an answer to RTM_GETLINK."""
+    for kind, start, end in messages(reply):
+        if kind == NEWLINK and end - start >= IFINFO.size:
+            index = IFINFO.unpack_from(reply, start)[2]
+            yield index, attributes(reply, start + IFINFO.size, end)
 
 
 def alternatives(source: Asked) -> dict[str, str]:
     """The name of each interface that has alternative names, by each of these."""
     reply = links(source)
     found: dict[str, str] = {}
-    for kind, start, end in messages(reply):
-        if kind != NEWLINK or end - start < IFINFO.size:
-            continue
-        parts = list(attributes(reply, start + IFINFO.size, end))
+    for _, every in _links_in(reply):
+        parts = list(every)
         own = [text(reply[a:e]) for number, a, e in parts if number == _IFNAME]
         for number, a, e in parts:
             if own and number == _PROPERTIES:
@@ -248,12 +252,10 @@ def mtus_in(reply: bytes) -> dict[int, int]:
 
 def _numbers_in(reply: bytes, wanted: int) -> dict[int, int]:
     found = {}
-    for kind, start, end in messages(reply):
-        if kind != NEWLINK or end - start < IFINFO.size:
-            continue
-        for number, a, e in attributes(reply, start + IFINFO.size, end):
+    for index, parts in _links_in(reply):
+        for number, a, e in parts:
             if number == wanted and e - a == 4:
-                (found[IFINFO.unpack_from(reply, start)[2]],) = struct.unpack_from("=I", reply, a)
+                (found[index],) = struct.unpack_from("=I", reply, a)
     return found
 
 
@@ -271,16 +273,18 @@ def addresses(source: Asked) -> bytes:
 
 def routes(source: Source, family: int) -> bytes:
     """Every route of an address family (2: IPv4, 10: IPv6)."""
-    body = RTMSG.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
-    name = "route/routes4" if family == 2 else "route/routes6"
-    return source.netlink(Request("route", GETROUTE, body, name, dump=True))
+    return _of_family(source, GETROUTE, family, "routes")
 
 
 def rules(source: Source, family: int) -> bytes:
     """Every policy routing rule of an address family (2: IPv4, 10: IPv6)."""
+    return _of_family(source, GETRULE, family, "rules")
+
+
+def _of_family(source: Source, kind: int, family: int, what: str) -> bytes:
     body = RTMSG.pack(family, 0, 0, 0, 0, 0, 0, 0, 0)
-    name = "route/rules4" if family == 2 else "route/rules6"
-    return source.netlink(Request("route", GETRULE, body, name, dump=True))
+    name = f"route/{what}{4 if family == 2 else 6}"
+    return source.netlink(Request("route", kind, body, name, dump=True))
 
 
 def neighbours(source: Asked) -> bytes:
