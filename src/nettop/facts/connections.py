@@ -23,6 +23,10 @@ from ..frame.rates import Entry, Frame
 from .flow_words import EVERYWHERE, end
 
 SHARE: Final = 0.25  # of the open files, or of the sockets where their number is not known
+IDLE_CLIENTS: Final = (
+    "Clients that keep a connection open and idle hold its threads: set a limit of idle time, use "
+    "more threads or processes, or one thread that accepts only"
+)
 CURE: Final = (
     "A larger limit only defers it: correct the program, which must close a connection once a read "
     "of it returns 0 bytes, also on its error paths. `ss -tnp state close-wait` lists them"

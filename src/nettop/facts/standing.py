@@ -17,14 +17,15 @@ from ..collect.udp_questions import PORT
 from ..frame.rates import Frame
 from ..terms.units import many
 from . import Facts, contended
-from .connections import Connection, connections, openers
+from .connections import IDLE_CLIENTS, Connection, connections, openers
 from .flow_words import end
-from .held import IDLE_CLIENTS, UNTIL, reached
+from .task_limits import reached
 
 STARTS: Final = ("clone", "clone3", "fork", "vfork")
 FULL, STARVED = 0.9, 0.5  # of wall time: on a CPU, waiting for one
 STANDS: Final = 0.05  # of wall time on a CPU: a program that waits for one answer has less
 LOOPS: Final = ("epoll", "io_")  # calls of an event loop, which serves others meanwhile
+UNTIL: Final = ". Until then "  # with it a cure says who waits meanwhile
 SLOW: Final = 1.0  # times a second: below, memory.high is touched now and then
 _CALLS: Final = {
     "output": "blocked", "sync": "disk", "input": "reads", "timer": "sleeps", "lock": "locked",

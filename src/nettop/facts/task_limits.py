@@ -1,9 +1,9 @@
 """The limit of processes or threads that holds a program up, and what raises it.
 
-A program that cannot start another one has reached one. Which:
-kernel/fork.c, copy_process(), and kernel/cgroup/pids.c: pids.max of its cgroup or of one above,
-RLIMIT_NPROC of its user, kernel.threads-max and kernel.pid_max end alike with EAGAIN. What the
-cgroups count decides; a limit above twice the threads of the whole host is not the one.
+A program that cannot start another one has reached one. Which (kernel/fork.c, copy_process();
+kernel/cgroup/pids.c): pids.max of its cgroup or of one above, RLIMIT_NPROC of its user,
+kernel.threads-max and kernel.pid_max end alike with EAGAIN. What the cgroups count decides; a limit
+above twice the threads of the whole host is not the one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,6 @@ from typing import Final, NamedTuple
 
 from ..collect.program_states import Row
 
-UNTIL: Final = ". Until then "  # with it a cure says who waits meanwhile
-IDLE_CLIENTS: Final = (
-    "Clients that keep a connection open and idle hold its threads: set a limit of idle time, use "
-    "more threads or processes, or one thread that accepts only"
-)
 NEAR: Final = 0.5  # of a limit: with fewer threads on the whole host it is not reached
 
 
