@@ -1,6 +1,12 @@
-"""Ports that share one PCI Express link: of one card, or of cards below one bridge."""
+"""Cards and radios: ports that share one PCI Express link, and the radio of a Wi-Fi interface.
+
+Such ports are those of one card, or of cards below one bridge. Radios are from the collector
+`wireless`.
+"""
 
 from __future__ import annotations
+
+from operator import attrgetter
 
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
@@ -10,6 +16,29 @@ from .. import Facts
 from ..flow_words import total
 from ..kind import Kind
 from .nic import Nic
+
+
+@dataclass(frozen=True, slots=True)
+class Radio:
+    """One interface with a radio."""
+
+    nic: str = label("interface name")
+    level: int | None = maybe("signal", "dBm")
+    undelivered: float | None = maybe("frames that no try delivered", "frames/s")
+
+
+def radios(frame: Frame, facts: object) -> tuple[Radio, ...]:  # noqa: ARG001
+    """One fact for each line of /proc/net/wireless."""
+    return tuple(
+        Radio(entry.now.interface, entry.now.level, entry.rate("undelivered"))
+        for entry in frame.tables.get("wireless", ())
+    )
+
+
+RADIO = Kind(
+    Radio, "radios", needs=("wireless",), build=radios, parents={"nic": attrgetter("nic")},
+    example={"nic": "wlan0", "level": -60},
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
