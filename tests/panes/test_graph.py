@@ -165,3 +165,11 @@ def test_the_graphs_of_the_cores_are_their_loads() -> None:
     assert rows[1].startswith("╭─ LOAD ")
     assert sum("core " in row for row in rows) == 8
     assert not any("rx ▲" in row for row in rows)
+
+
+def test_a_curve_has_as_many_rows_as_it_has_something_to_say_in() -> None:
+    assert graph.telling([0.0, None], 1.0) == 1
+    assert graph.telling([0.1, 0.05], 1.0) == 3
+    assert graph.telling([0.9, 0.9], 1.0) == 4  # level, however high
+    assert graph.telling([0.9, 0.7], 1.0) == 8
+    assert graph.telling([0.0, 1.0], 1.0) == 16

@@ -38,8 +38,8 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
     )
     scene = replace(lossy(), findings=(), ended=(), muted=(), mutes=(), silent=silent, journal=(),
                     frame=None)  # fmt: skip
-    rows = listed.finding_lines(scene, View(), 60, 2, framed=False)
-    said = "none about the receive ring; 2 checks passed, 1 not possible here (5: why)"
+    rows = listed.finding_lines(scene, View(), 100, 2, framed=False)
+    said = "no finding about the receive ring; 2 checks passed, 1 not possible here (5: why)"
     assert said in text_of(rows[1])
 
 
@@ -209,3 +209,13 @@ def test_while_the_first_test_runs_the_results_say_so() -> None:
     scene = replace(lossy(), results=(), progress=now)
     shown = "\n".join(map(text_of, page.compose(scene, View(pane="tests"), 120, 40)))
     assert "none yet: prove ring.rx@eth0 is being measured" in shown
+
+
+def test_an_idle_host_says_at_80_columns_what_is_watched_and_what_to_try() -> None:
+    scene = replace(storied(), findings=(), ended=(), journal=(), pending=(), notes=(),
+                    progress=None)  # fmt: skip
+    assert scene.facts is not None
+    calm = replace(scene, facts=replace(scene.facts, limits=(), flows=()))
+    told = words(page.compose(calm, View(), 80, 24))
+    assert "watched: 3 interfaces, 8 cores" in told
+    assert "`nettop --demo` shows a busy host" in " ".join(told.split())

@@ -31,6 +31,8 @@ _IDLE: Final = 0.01  # share of the link that the scale has at least: noise stay
 _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
 _RATES: Final = 3  # rows of the rates at least
+_LOW: Final = 0.15  # of the scale: a curve below it has three rows
+_DEEP: Final = 3  # times four rows beyond the least, for a curve over the whole scale
 HIGHEST: Final = 16  # rows of the graph beside other parts: more say no more
 LEAST: Final = _RATES + 2  # rows of the graph at least: also the losses and the axis
 _TICKS: Final = (5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
@@ -176,9 +178,24 @@ def _area(
 def worth(scene: Scene, nic: Nic, width: int) -> int:
     """The most lines that the graph has something to say in; few while nothing moves."""
     track, _ = _track(scene, nic, width)
-    most = max((v for values in (track.rx, track.tx) for v in values if v), default=0.0)
-    idle = most < (nic.speed or _UNKNOWN) * _IDLE / 8
-    return LEAST + 1 if idle else HIGHEST
+    both = (track.rx, track.tx)
+    most = max((v for values in both for v in values if v), default=0.0)
+    if most < (nic.speed or _UNKNOWN) * _IDLE / 8:
+        return LEAST + 1
+    return min(HIGHEST, 2 + sum(telling(values, most) for values in both))
+
+
+def telling(values: Iterable[float | None], top: float) -> int:
+    """The rows in which a graph shows what it has, of a scale up to `top`.
+
+    A level curve, however high, says no more in many rows than in few. The steps are coarse, so
+    that the parts below do not move with each sample.
+    """
+    known = [value for value in values if value is not None]
+    most = max(known, default=0.0)
+    if most < _LOW * top or not most:
+        return 3 if most else 1
+    return 4 + 4 * math.ceil(_DEEP * (most - min(known)) / top)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,7 @@ from ..views.scene import Scene, nic_of, once
 from ..views.timeline import Event, events
 from ..views.view import View
 from .frame import drawn_inside, inside
-from .graph import SHADES, named, sign, top_of
+from .graph import SHADES, named, sign, telling, top_of
 from .grid import merge
 from .loads import LABEL, MARGIN, heat
 from .parts import clock, flow_words, in_blank, section
@@ -30,8 +30,6 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
-MOST: Final = 40  # rows of both directions together
-QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer rows
 
 
 def span(view: View) -> float:
@@ -182,7 +180,7 @@ def band(
     if rows < 3:
         labels = [(title, "head"), (now, "strong")]
     if rows == 1:
-        labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
+        labels = [(f"{title} {now.removeprefix('now ')}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
     if rows >= 8:
         labels[rows // 2] = (scaled(top / 2, unit), "dim")  # the top of this row, or its middle
@@ -306,7 +304,6 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += reading(scene, view, moments, name, width)
     tail = ruler(scene, view, moments, room)
     left = height - len(out) - len(tail)
-    cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0
     begins = moments[0].at == scene.past.moments()[0].at
     shown = [m.ports.get(name) for m in moments]
     rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
@@ -314,13 +311,13 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     lost = [None if p is None else p.lost for p in shown]
     top = top_of((*rx, *tx))  # one scale: they are compared
     worst = top_of(lost)
+    cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0
     gap = 1 if left - cores >= 14 else 0
-    low = max(1, (left - cores) // 5) if worst else 1
-    both = max(2, min(MOST, left - cores - low - 3 * gap))
-    upper = both // 2
-    if both >= 10:
-        most = [max((v for v in values if v is not None), default=0.0) for values in (rx, tx)]
-        upper = 3 if most[0] < QUIET * top else both - 3 if most[1] < QUIET * top else upper
+    low = max(1, min((left - cores) // 5, telling(lost, worst)))
+    wanted = max(2, telling(rx, top)), max(2, telling(tx, top))
+    both = max(2, min(sum(wanted), left - cores - low - 3 * gap))
+    upper = max(1, min(both - 1, round(both * wanted[0] / sum(wanted))))
+    cores = left - both - low - 3 * gap if cores else 0  # what rates do not need
     for each in (
         in_blank(
             band("receive", rx, "b/s", (room, upper), "rx", top),

@@ -241,15 +241,15 @@ def finding_lines(
         about = ""
         if found is not None and moves(found) and found.stage.kind != "inferred":
             about = f" about {words.stage(found.stage)}"
-        text = f" none{about}; {judged}"
+        text = f" no finding{about}; {judged}"
         if scene.frame is not None and witnesses(scene.frame):
             text = f" {all_clear(scene.frame)}"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         text += f"; {ended}" if (ended := over(scene)) else ""
-        texts = [f" {row}" for row in wrap(text, inner - 2)] if framed else [text]
+        texts = [f" {row}" for row in wrap(text, inner - 2)] if height > 1 else [text]
         shown = [line((row, role)) for row in texts]
-        if framed and not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
+        if not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
             shown += [line((row, "dim")) for row in _watched(scene, inner)]
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
     hold = sum(not one.state for one in every)

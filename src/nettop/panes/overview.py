@@ -288,8 +288,12 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     left = height - len(out)
     known = max(1, min(SHORT, len(finding_ids(scene))))
     spare = left - 3 - SHORT - graph.LEAST  # rows for findings beside the lowest graph
+    nic = nic_of(scene, view)
+    most = graph.worth(scene, nic, width) if nic is not None else graph.LEAST
+    rows = max(graph.LEAST, min(GRAPH + 2, most, left - 2 * SHORT - known - 1))
+    if not finding_ids(scene):  # what is looked at, and what to try
+        known = max(1, left - rows - 3 - max(SHORT, len(flowlist.busiest(scene)) + 2))
     few = min(known, spare)
-    rows = max(graph.LEAST, min(GRAPH + 2, left - 2 * SHORT - known - 1))
     drawn = rates(scene, view, width, rows, framed=False) if few > 0 else []
     out += drawn
     left -= len(drawn)

@@ -73,7 +73,9 @@ def without_limit(scene: Scene, width: int, nic: Nic | None, lacking: str = "") 
     paths = scene.facts.paths if scene.facts is not None else ()
     losing = max(paths, key=lambda one: one.lost or 0.0, default=None)
     if losing is not None and losing.lost:
-        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
+        worst = declared().get(losing.worst or "")
+        place = worst.words if worst is not None else f"the {losing.worst}"
+        text = f" · {per_second(losing.lost, 'lost')} on the path, most at {place} of"
         return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
     if lacking or scene.shortfall:
         return _cannot_tell(scene, width, lacking or scene.shortfall)
