@@ -23,19 +23,25 @@ def pressed(name: str, view: View, scene: Scene) -> tuple[View, Ask | None, str]
     return answers.press((name, name if len(name) == 1 else None), view, scene)
 
 
+CHOSEN = "sorted by", "interface: ", "profile: "  # told where the picture stays as it is
+# at the first and the last row the cursor is its own answer
+MOVES = frozenset("up down first last page_up page_down end".split())
+
+
 @folded("name", panes.names())
 @folded("host", SCENES)
-def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name: str) -> None:
+def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> None:
     scene = SCENES[host]()
     view = page.painted(scene, View(pane=name), 120, 40)
     before = page.compose(scene, view, 120, 40)
-    looking = {key for one in keys.KEYS if one.action in answers.WORDS for key in one.keys}
-    for key in sorted(looking):
+    known = {key for one in keys.KEYS if one.action not in MOVES for key in one.keys}
+    for key in sorted(known):
         after, ask, said = pressed(key, view, scene)
         changed = page.compose(scene, after, 120, 40) != before
-        sorts = key in "<>i" and after != view
-        assert changed or ask is not None or said or sorts, (name, key)
-        assert not said or after == view
+        assert changed or ask is not None or said, (name, key)
+        if said in {answers.UNCOUNTED, *answers.COUNTS.values()}:
+            continue
+        assert not said or after == view or said.startswith(CHOSEN)
         assert len(said.partition(": ")[2].split()) <= 4
 
 
@@ -46,6 +52,11 @@ def test_every_key_of_looking_changes_the_screen_or_says_why_not(host: str, name
         ("z", "nic", "z: nothing folds here"),
         ("z", "overview", "z: nothing folds here"),
         (">", "overview", ">: nothing to sort"),
+        ("escape", "cores", "Esc: nothing to close"),
+        ("4", "flows", "4: already open"),
+        ("M", "advisor", "M: nothing is muted"),
+        (">", "journal", "sorted by WHEN"),
+        ("i", "journal", "interface: eth0"),
         ("l", "cores", "l: no more columns"),
         ("[", "overview", "[: only in History (7)"),
         ("w", "overview", "w: only in Options (9)"),
@@ -74,10 +85,10 @@ def test_a_character_that_cannot_be_printed_is_called_by_its_key() -> None:
 
 def test_a_key_with_an_effect_says_nothing() -> None:
     view = page.painted(big(), View(pane="cores"), 120, 40)
-    for key in ("z", ">", "j", "2", "G", "f"):
+    for key in ("z", ">", "j", "3", "G", "f"):
         after, _, said = pressed(key, view, big())
         assert said == ""
-        assert after != view or key == "2"
+        assert after != view
 
 
 def test_in_a_field_and_a_question_characters_are_no_keys() -> None:

@@ -27,6 +27,9 @@ WORDS: Final = {  # of actions after which the screen may look as before
     "zoom_in": "the shortest span",
     "zoom_out": "the longest span",
     "edit": "no setting here",
+    "escape": "nothing to close",
+    "open": "already open",
+    "muted": "nothing is muted",
 }
 UNCOUNTED: Final = "D: nothing more is counted in a recording"
 QUESTION: Final = "Enter agrees, Esc cancels"
@@ -88,18 +91,30 @@ def _of(
     if after.profile != before.profile:
         return after, f"profile: {after.profile or 'as detected'}"
     words = WORDS.get(action)
-    if words is None or not _alike(action, before, after, scene):
+    if words is None or not _alike(before, after, scene):
         return after, ""
+    if action in _ELSEWHERE and (chosen := _ELSEWHERE[action](before, after, scene)):
+        return after, chosen
     told = character if character is not None and character.isprintable() else _KEY[action]
     return before, f"{told}: {words}"
 
 
-def _alike(action: str, before: View, after: View, scene: Scene) -> bool:
+def _ordered(before: View, after: View, scene: Scene) -> str:  # noqa: ARG001
+    """The column by which rows are sorted now, where that leaves them as they were."""
+    known = pane(before.pane).orders(before)
+    return f"sorted by {known[after.spot.sort] or 'default'}" if len(known) > 1 else ""
+
+
+def _shown(before: View, after: View, scene: Scene) -> str:  # noqa: ARG001
+    """The interface that other panes show now."""
+    return f"interface: {after.nic or 'the busiest'}" if _interfaces(scene.facts) > 1 else ""
+
+
+_ELSEWHERE: Final = {"sort": _ordered, "interface": _shown}  # what changed, if not this picture
+
+
+def _alike(before: View, after: View, scene: Scene) -> bool:
     """Whether the screen looks as before the key."""
-    if action == "sort":  # by another column the order may be the same
-        return len(pane(before.pane).orders(before)) < 2
-    if action == "interface":
-        return _interfaces(scene.facts) < 2
     if after == before:
         return True
     if after.pane != before.pane or 0 in before.size:
