@@ -1,5 +1,6 @@
 """In one frame a flow or an interface has one rate; another one says over which time it is."""
 
+import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,18 @@ from recorded_hosts import HOSTS, last, name
 from scenes import SCENES, lossy
 
 from nettop import panes
+from nettop.commands import open_peer
 from nettop.facts.flow_words import together
 from nettop.host.recording import Replay, load
 from nettop.panes import overview, page
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
+from nettop.tui.app import _other_end
+from nettop.tui.engine import Engine
 from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observer
 from nettop.views.past import History
+from nettop.views.scene import Scene
 from nettop.views.stages import PROGRAMS, bars, foremost, process_of
 from nettop.views.view import View
 
@@ -92,3 +97,26 @@ def test_with_bytes_no_rate_is_in_bits(host: str, name: str) -> None:
         for one in (view, *opened):
             for row in page.compose(scene, one, *size):
                 assert not RATE.search(LINK.sub("", text_of(row))), text_of(row)
+
+
+def played(name: str) -> list[Scene]:
+    """The scenes of a demo, with its other end where it has one."""
+    told: list[Scene] = []
+    path = str(Path(__file__).parents[2] / f"rules/{name}.host.gz")
+    source = Replay(load(path))
+    words = argparse.Namespace(peer=None, replay=path, host=None)
+    engine = Engine(source, told.append, 1.0, View())
+    engine.peering = _other_end(words, source, open_peer(words, source), lambda _note: None)
+    engine.run()
+    return [one for one in told if one.facts is not None]
+
+
+@folded("name", ("demo", "demo-ends"))
+def test_each_frame_of_a_demo_has_one_rate_for_each_thing(name: str) -> None:
+    scenes = played(name)
+    assert len(scenes) > 12
+    for scene in scenes[::4]:
+        assert told_rates.wrong(scene, set(panes.names()) - {"overview", "flows"}) == []
+    assert (scenes[-1].peer is not None) == (name == "demo-ends")
+    assert [one.window for one in scenes[:3]] == ["last 1 s", "mean of 2 s", "mean of 3 s"]
+    assert scenes[-1].window == "mean of 10 s"

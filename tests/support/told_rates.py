@@ -1,7 +1,7 @@
 """The rates that a frame tells: each is of the time in the title of its box, or says what it is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 
 from nettop import panes
@@ -85,7 +85,7 @@ def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
 SIZES = ((80, 24), (120, 40), (200, 60))
 
 
-def wrong(scene: Scene, without: tuple[str, ...] = ()) -> list[str]:
+def wrong(scene: Scene, without: Collection[str] = ()) -> list[str]:
     """Every rate on every pane, but those left out, that is not of the time of its box."""
     return [
         f"{pane} {size[0]}: {one}"
