@@ -12,7 +12,8 @@ from nettop.host.far import reader, wire
 from nettop.host.patterns import FILE, FOLDER, LINK, general, those_of
 from nettop.host.recording import Replay, load
 from nettop.host.source import HostLostError
-from nettop.sampling.sampler import Ahead, CloseSampler, Sampler
+from nettop.sampling.ahead import Ahead
+from nettop.sampling.sampler import CloseSampler, Sampler
 
 HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host*"))
 SOME = thinned(HOSTS, 3)  # the frames of all are those of tests/host/test_far_frames.py

@@ -10,8 +10,8 @@ from nettop import collect
 from nettop.collect import Table
 from nettop.host.patterns import NETLINK
 from nettop.host.source import Ask, HostLostError
-from nettop.sampling import sampler
-from nettop.sampling.sampler import Ahead, prepare
+from nettop.sampling import ahead
+from nettop.sampling.ahead import Ahead, prepare
 
 A, B, C, D = ((b"data", name) for name in (b"a", b"b", b"c", b"d"))
 
@@ -173,7 +173,7 @@ def test_what_stands_in_for_a_table_is_rehearsed_once(monkeypatch: pytest.Monkey
         return SimpleNamespace(update=fails, TABLE=Table(instead="z"))
 
     monkeypatch.setattr(collect, "collector", collector)
-    monkeypatch.setattr(sampler, "_ROUNDS", 1)
+    monkeypatch.setattr(ahead, "_ROUNDS", 1)
     batches = Asked()
     Ahead().fetch(batches, ["x", "y"], batches)  # type: ignore[arg-type]
     assert read == ["x", "y", "z"]

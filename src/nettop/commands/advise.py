@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         args.fail_on = "critical"
         if args.baseline or args.format:
             args.fail_on = "info" if args.baseline and not args.format else "warning"
-    from ..sampling.sampler import prepare
+    from ..sampling.ahead import prepare
     from ..views.enough import shortfall
     from . import _baseline
 
@@ -150,7 +150,7 @@ def _severe(findings: Sequence[Finding], args: argparse.Namespace) -> bool:
 
 def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     """Print the findings of both hosts, those of one severity together. Exit codes as `run`."""
-    from ..sampling.sampler import prepare
+    from ..sampling.ahead import prepare
     from ..views import both
     from ..views.enough import shortfall
 

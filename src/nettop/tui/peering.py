@@ -177,7 +177,7 @@ class BothEnds:
     def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
         """What both ends show, and the pairs of this host. HostLostError."""
         from ..frame.rates import Both
-        from ..sampling.sampler import prepare
+        from ..sampling.ahead import prepare
         from ..views.both import named
 
         if self.fresh:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
-from ..sampling.sampler import prepare
+from ..sampling.ahead import prepare
 from .altered import altering
 from .enough import shortfall
 from .past import History
