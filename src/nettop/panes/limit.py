@@ -317,10 +317,10 @@ def _figure(one: Bar, each: int, units: Units) -> Line:
         return line((units.rate(one.moved), "dim"))
     if passed is not None and passed.rate is not None and passed.unit == "bit/s":
         return line((units.speed(passed.rate), "dim"))
-    if one.stage == CORE and passed is not None and passed.rate is not None:
-        return line((f"{passed.rate:.0f}% {'si' if each < 13 else 'softirq'}", "dim"))
     if one.reading is not None and one.reading.capacity is not None:
         return line((f"≤ {units.speed(one.reading.capacity[1])}", "dim"))
+    if one.stage == CORE:  # its bar has its share
+        return ()
     if passed is not None and passed.rate is not None:
         return line((f"{brief(round(passed.rate))} {passed.unit}", "dim"))
     return line(("0 lost", "dim")) if one.lost == 0 else ()
