@@ -80,6 +80,7 @@ def test_the_program_that_sends_is_the_one_that_runs_and_does_not_read() -> None
     assert names((0.05, SLEEPS), (0.04, SLEEPS)) == [], "either may send"
     assert names((0.05, SLEEPS), (0.005, SLEEPS)) == ["caster"]
     assert names((0.0, SLEEPS)) == [], "it does not run"
+    assert names((0.05, {"call": None})) == [], "its calls may not be read: it may take datagrams"
     assert names((0.05, POLLS), received=3000.0) == [], "it answers"
     assert names((0.05, SLEEPS), received=3000.0) == ["caster"]
     unread = {8: socket(102, 0, recv_q=900)}

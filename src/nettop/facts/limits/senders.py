@@ -60,7 +60,8 @@ def _runs(window: Window, facts: Facts, sockets: Mapping[int, Sequence[Any]]) ->
     answers = (facts.host.udp_in or 0.0) >= ALIKE * (facts.host.udp_out or 0.0)
     ran: dict[int, float] = {}
     for pid, rows in sockets.items():
-        samples = [e for series in window.samples(pid).values() for e in series]
+        every = (e for series in window.samples(pid).values() for e in series)
+        samples = [e for e in every if e.now.call is not None]  # else it may as well read
         reads = any(row.recv_q for row in rows) or _reads(samples, answers=answers) >= READS
         if pid not in moves and samples and not reads:
             ran[pid] = _ran(window, pid)
