@@ -1,5 +1,7 @@
 """Frames: where there is room they enclose all of a pane, and cost no more than a row or two."""
 
+from dataclasses import replace
+
 import pytest
 from folded import folded
 from pane_text import words
@@ -10,7 +12,8 @@ from nettop.panes import page
 from nettop.panes.frame import FRAMED, enclosed
 from nettop.panes.parts import section
 from nettop.terms import braille
-from nettop.terms.text import line, line_cells, text_of
+from nettop.terms.text import Line, line, line_cells, text_of
+from nettop.views.scene import Note
 from nettop.views.view import View
 
 OWN = ("overview", "options")  # before there is a graph; with a preview of any height
@@ -77,3 +80,21 @@ def test_a_line_joins_values_and_leaves_gaps() -> None:
     assert braille.trace([0.0, 0.0, None, None], 1, 1.0) == ("⣀ ",)
     assert braille.trace([0.0, 1.0], 1, 1.0) == ("⡸",)  # joined
     assert braille.trace([], 2, 1.0) == ("", "")
+
+
+def chosen(rows: list[Line]) -> list[str]:
+    """The texts under the cursor, below the headings."""
+    return [text for row in rows[3:-1] for text, role in row if role == "select"]
+
+
+@folded("size", [(80, 24), (120, 40)])
+@folded("name", panes.names())
+def test_a_note_moves_no_part_and_hides_no_cursor(name: str, size: tuple[int, int]) -> None:
+    scene = replace(lossy(), notes=())
+    told = replace(scene, notes=(Note("Esc: nothing to close", "warn", 0.0),))
+    for row in panes.pane(name).items(scene, View(pane=name))[-1:]:
+        view = page.painted(scene, View(pane=name).at(on=row), *size)
+        before, after = (page.compose(one, view, *size) for one in (scene, told))
+        assert bool(chosen(before)) is bool(chosen(after))
+        if not chosen([*before[-5:-1], ()]):  # else it would be covered
+            assert before[:-2] == after[:-2]

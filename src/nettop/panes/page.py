@@ -255,10 +255,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         shows = "".join(f"{pane(name).KEY} shows it  " for name in names() if pane(name).PROGRESS)
         keys = line((f"{shows}Ctrl-X stops ", "key"))
         out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))
-    if scene.notes:
-        note = scene.notes[-1]
-        rows = wrap(note.text, width - 2)  # all of it: its end is often the reason
-        out += [fit_line(line((f" {row}", note.role)), width) for row in rows if row]
+    out += _note(scene, width)
     if view.spot.filter and not view.typing:
         out.append(
             fit_line(
@@ -271,6 +268,15 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
             )
         )
     return out
+
+
+def _note(scene: Scene, width: int) -> list[Line]:
+    """The latest note, all of it: its end is often the reason."""
+    if not scene.notes:
+        return []
+    note = scene.notes[-1]
+    rows = wrap(note.text, width - 2)
+    return [fit_line(line((f" {row}", note.role)), width) for row in rows if row]
 
 
 def _keys_of_pending(scene: Scene, view: View, many: int) -> Line:
@@ -302,7 +308,8 @@ def compose(
     question: list[Line] = []
     if scene.question is not None:
         question = asking.lines(scene.question, view, width, question_rows)
-    room = body_rows + question_rows  # a question covers the lowest rows; the others stay
+    # a question and a note, which soon go, cover the lowest rows; the others stay where they are
+    room = body_rows + question_rows + min(len(extra), len(_note(scene, width)))
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
@@ -312,6 +319,8 @@ def compose(
         draw = _enlarged if view.full else pane(view.pane).lines
         draw = journey.lines if view.journey else draw
         body = draw(scene, view, width, room)
+        if not question and any(role == "select" for row in body[body_rows:] for _, role in row):
+            body = draw(scene, view, width, body_rows)  # the row of the cursor stays in sight
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))
