@@ -36,7 +36,7 @@ def problem(sample: int) -> Scene:
 
 
 QUESTION = Question(
-    f"Prove {FINDING}",
+    "Prove: Receive ring of ens2np0 is full: packets are dropped",
     (("", (
         line(f" {SETTING}: ", ("1024", "dim"), " → ", ("8192", "strong"),
              ("   the link may drop for seconds; reverts unless confirmed", "warn")),

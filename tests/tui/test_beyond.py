@@ -73,7 +73,7 @@ def test_a_finding_of_the_other_end_is_applied_there_after_its_plan_was_shown(pa
     pair.answers("plan", PLANNED)
     shown = pair.do("apply", finding().id).question
     assert shown is not None
-    assert (shown.host, shown.title) == (HOST, "Apply tcp-sack-off@host at web2")
+    assert (shown.host, shown.title) == (HOST, f"Apply: {finding().title}")
     assert shown.changes == ((SACK, "0", "1"),)
     assert "written by the nettop at web2" in shown.warnings
     pair.log.write_text("")

@@ -130,7 +130,7 @@ def test_the_larger_buffer_of_the_other_end_is_played_and_undone(ends: Stage) ->
     ends.press("apply", BUFFER)
     question = ends.scene.question
     assert question is not None
-    assert question.title == f"DEMO, nothing of this host is changed: Apply {BUFFER}"
+    assert question.title.startswith("DEMO, nothing of this host is changed: Apply: dtn2: Maximum")
     assert [one[0] for one in question.changes] == ["sysctl.net.ipv4.tcp_rmem"]
     ends.agree()
     until(lambda: sent(ends) > 2.5)
@@ -166,7 +166,7 @@ def test_a_change_is_played_confirmed_and_undone(stage: Stage) -> None:
     stage.press("apply")
     question = stage.scene.question
     assert question is not None
-    assert question.title == f"DEMO, nothing of this host is changed: Apply {FINDING}"
+    assert question.title.startswith("DEMO, nothing of this host is changed: Apply: Receive ring")
     assert question.changes == ((SETTING, "1024", "8192"),)
     stage.agree()
     until(lambda: stage.step() is not None and stage.ring() == 8192)

@@ -141,7 +141,7 @@ def test_it_shows_a_problem_its_fix_and_the_proof_in_half_a_minute(
     texts = ["\n".join(text_of(row) for row in one.rows) for one in frames]
     expected = (
         "Limited by the receive ring", "SOURCE", "address of the peer",
-        "Prove rx-ring-overrun", "so far", "BETTER", "Limited by the link",
+        "Prove: Receive ring", "so far", "BETTER", "Limited by the link",
     )  # fmt: skip
     places = [next(at for at, text in enumerate(texts) if words in text) for words in expected]
     assert places == sorted(places)

@@ -165,7 +165,7 @@ class Away:
         copied = steps[0].shell or steps[0].setting if steps else "its command"
 
         def work() -> None:
-            applying = self._question(f"Prove {finding.id}", wanted, finding.id, proved=True)
+            applying = self._question(f"Prove: {finding.title}", wanted, finding.id, proved=True)
             if applying is not None:
                 host = self.peer or self.source.host
                 self.post(ask_question(remote.proving(applying, host, form)))

@@ -59,7 +59,7 @@ class Experiments:
             line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
         )
         question = Question(
-            f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
+            f"Prove: {finding.title}", (("", body),), "prove", "start (Ctrl-X stops)",
             triples(changes), finding.id, self.planning.warnings(changes), wanted=wanted,
             identities=self.planning.identities(changes),
         )  # fmt: skip

@@ -64,7 +64,7 @@ class Planning:
         if not sure:
             self.post(note("not sure to help: p tests it, a is not offered", "warn"))
             return
-        self.propose(f"Apply {finding.id}", sure, scene, finding=finding)
+        self.propose(f"Apply: {finding.title}", sure, scene, finding=finding)
 
     def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the change of one setting to the typed value; without a setting say why not."""

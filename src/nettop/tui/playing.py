@@ -109,7 +109,7 @@ class Playing:
             ),
         )
         yes = "play it (Ctrl-X stops)"
-        question = Question(f"Prove {finding.id}", (("", body),), "prove", yes,
+        question = Question(f"Prove: {finding.title}", (("", body),), "prove", yes,
                             triples(changes), finding.id)  # fmt: skip
         self._asked(ask_question(question))
 
