@@ -87,7 +87,7 @@ def chosen(rows: list[Line]) -> list[str]:
     return [text for row in rows[3:-1] for text, role in row if role == "select"]
 
 
-@folded("size", [(80, 24), (120, 40)])
+@folded("size", [(120, 40), (200, 60)])
 @folded("name", panes.names())
 def test_a_note_moves_no_part_and_hides_no_cursor(name: str, size: tuple[int, int]) -> None:
     scene = replace(lossy(), notes=())

@@ -182,3 +182,9 @@ def test_clauses_fit_and_are_the_begin_of_the_text(raw: str, width: int) -> None
     assert text.cells(shown) <= width
     whole = text.crop(raw, text.cells(raw))
     assert whole.startswith(text.crop(shown, width).removesuffix("…"))
+
+
+def test_a_number_is_not_parted_from_its_unit() -> None:
+    assert text.continued("arrive in a trip of 48.2 ms", 24, 60, 1) == [
+        "arrive in a trip of", "48.2 ms"
+    ]  # fmt: skip

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MARGIN: Final = 3  # columns before each line but the first
 _NUMBER: Final = re.compile(r"\[\d+\]")  # of a process
+_FULLER: Final = (0.0, 1e-9, 0.01, 0.05, 0.2, 0.5)  # shares in use, for less room each
 NAME: Final = 24  # columns of a host's name in the line of stages
 
 
@@ -74,15 +75,16 @@ def head(one: Joined, peer: Peer, width: int) -> Line:
 
 
 def stages(one: Joined, peer: Peer, width: int) -> Line:
-    """All stages from the writer's to the reader's thread; where they do not fit, the known ones.
+    """All stages from the writer's to the reader's thread; of many, those that are fuller.
 
     The stage that limits has a mark.
     """
-    every = _stages(one, peer, known=False)
-    return every if line_cells(every) <= width else _stages(one, peer, known=True)
+    rows = (_stages(one, peer, least) for least in _FULLER)
+    return next((row for row in rows if line_cells(row) <= width), _stages(one, peer, 2.0))
 
 
-def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
+def _stages(one: Joined, peer: Peer, least: float) -> Line:
+    """The stages that are so full at least; with 0, also those of which that is not known."""
     out = line(" " * MARGIN)
     glyph, role = mark(one.limit)
     hosts = {HERE: peer.hosts[0], THERE: peer.hosts[1]}
@@ -90,7 +92,8 @@ def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
     for step in one.line:
         limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
         used = both.full(step, limits=limits)
-        if known and not limits and not (step.utilisation and used) and step.end != BETWEEN:
+        told = step.utilisation or 0.0 if used else 0.0
+        if least and not limits and told < least and step.end != BETWEEN:
             continue
         if step.end != end:
             out += line((" │ " if end else "", "faint"))

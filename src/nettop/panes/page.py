@@ -15,7 +15,7 @@ from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
 from . import asking, cursor, graph, hints, interfaces, journey, names, pane
-from .frame import inside, part
+from .frame import FRAMED, inside, part
 from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
@@ -308,8 +308,9 @@ def compose(
     question: list[Line] = []
     if scene.question is not None:
         question = asking.lines(scene.question, view, width, question_rows)
-    # a question and a note, which soon go, cover the lowest rows; the others stay where they are
-    room = body_rows + question_rows + min(len(extra), len(_note(scene, width)))
+    room = body_rows + question_rows  # a question covers the lowest rows; the others stay
+    if height - 2 >= FRAMED:  # so does a note; with fewer rows, lists are shorter meanwhile
+        room += min(len(extra), len(_note(scene, width)))
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:

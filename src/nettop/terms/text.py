@@ -96,6 +96,7 @@ def crop(text: str, width: int) -> str:
 
 
 _CLAUSE: Final = re.compile(r"(?=[:;,] | [(·])")
+_BREAK: Final = re.compile(r"(?<!\d) ")  # a number is not parted from its unit
 _HALF: Final = 2  # whole clauses are used if they fill at least 1/_HALF of the width
 
 
@@ -113,7 +114,8 @@ def continued(text: str, room: int, width: int, more: int) -> list[str]:
     """The text in a line of `room` cells and up to `more` of `width`, cut as by `clauses`."""
     if cells(text) <= room or not more:
         return [clauses(text, room)]
-    spaces = (at for at, sign in enumerate(text) if sign == " " and cells(text[:at]) <= room)
+    ends = (at.start() for at in _BREAK.finditer(text))
+    spaces = (end for end in ends if cells(text[:end]) <= room)
     end = max(spaces, default=0)
     later = wrap(text[end:], width)
     last = clauses(" ".join(later[more - 1 :]), width)
