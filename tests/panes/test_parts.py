@@ -75,7 +75,7 @@ def test_the_latest_pairs_of_a_running_proof_are_shown(count: int, shown: list[i
     of = f"median gain of {count} pairs" if count > 1 else "gain of 1 pair"
     assert f"   so far +15.0%{several}{of}" in rows
     own = [row.split()[-1] for row in rows if row.split()[0].isdigit()]
-    assert rows[0].endswith("gain of median before")
+    assert rows[0].endswith("over median before")
     assert own == [f"{2 / (count + 1):+.1%}"] * len(shown)  # each has the same base
     assert "no gain" in rows[-1]
 

@@ -305,7 +305,7 @@ def _interface(limit: Limit) -> str:
 
 def _no_flow(facts: Facts, pid: str) -> str:
     """Why a process has no limit: of some sockets only root sees the process."""
-    message = f"process {pid} has no flow that wants to move data"
+    message = f"process {pid} has no active flow"
     hidden = sum(one.pid is None for one in facts.limits if one.over != "nic")
     if hidden:
         message += f"; the processes of {hidden} flow{'s' * (hidden > 1)} are not known"

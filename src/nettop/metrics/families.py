@@ -85,7 +85,7 @@ FINDING: Final = Family(
     ("rule", "target", "severity"),
 )
 FLOWS: Final = Family(
-    "nettop_flows", "Flows by the stage that limits them; none: the flow wants no more.", ("limit",)
+    "nettop_flows", "Flows by the stage that limits them; none: it has no more to send.", ("limit",)
 )
 DEVICE_LOST: Final = Family(
     "nettop_path_packets_lost_total",

@@ -125,35 +125,34 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
 
 
 def figures(flow: Flow, scene: Scene, *, staged: bool = False) -> list[Line]:
-    """The figures of the socket, the most useful first; `staged`: its stages say what it waits for.
+    """The known figures of the socket, the most useful first; `staged`: its stages say its waits.
 
     Those are shares of wall time, the clocks here of the time with data in flight.
     """
+    speed = scene.units.speed
     facts = [
-        ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
-        ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
-        ("window",
-         "{} of {}, ssthresh {}".format(amount(flow.cwnd, "segments"), *map(amount, (
-             flow.mss, flow.ssthresh)))),
-        ("retransmits",
-         f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of segments"
-         + (f", {share(flow.needless)} spurious" if flow.needless else "")),
-        ("in flight", f"{amount(flow.unacked, 'segments')}, {size(flow.notsent)} not sent yet"),
-        ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
-        ("buffers",
-         f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}"),
-        ("waited for",
-         f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}"),
-        ("pacing",
-         " delivery ".join(map(scene.units.speed, (flow.pacing_rate, flow.delivery_rate)))),
-        ("control",
-         ", ".join((flow.congestion or UNKNOWN, f"timestamps {amount(flow.timestamps)}",
-                    f"SACK {amount(flow.sack)}", f"scaling {amount(flow.wscale)}"))),
+        ("rate", f"{scene.units.rate(flow.rx_per_s)} in", f"{scene.units.rate(flow.tx_per_s)} out"),
+        ("rtt", seconds(flow.rtt), f"least {seconds(flow.min_rtt)}", f"± {seconds(flow.rtt_var)}"),
+        ("window", f"{amount(flow.cwnd, 'segments')} of {amount(flow.mss)}",
+         f"ssthresh {amount(flow.ssthresh)}"),
+        ("retransmits", f"{amount(flow.retransmits_per_s)}/s",
+         f"{share(flow.retransmit_ratio)} of segments",
+         f"{share(flow.needless or None)} spurious"),
+        ("in flight", amount(flow.unacked, "segments"), f"{size(flow.notsent)} not sent yet"),
+        ("BDP", size(flow.bdp), f"windows allow {speed(flow.window_cap)}"),
+        ("buffers", f"receive {size(flow.rcvbuf)}", f"{size(flow.recv_q)} unread",
+         f"send {size(flow.sndbuf)}"),
+        ("waited for", f"peer's window {share(flow.rwnd_limited)}",
+         f"own buffer {share(flow.sndbuf_limited)}"),
+        ("pacing", speed(flow.pacing_rate), f"delivery {speed(flow.delivery_rate)}"),
+        ("control", flow.congestion or UNKNOWN, f"timestamps {amount(flow.timestamps)}",
+         f"SACK {amount(flow.sack)}", f"scaling {amount(flow.wscale)}"),
     ]  # fmt: skip
-    return [
-        line((fit(f" {label}", 13), "dim"), text)
-        for label, text in facts if not (staged and label == "waited for")
-    ]  # fmt: skip
+    told = [one for one in facts if not (staged and one[0] == "waited for")]
+    known = [
+        (label, ", ".join(one for one in parts if UNKNOWN not in one)) for label, *parts in told
+    ]
+    return [line((fit(f" {label}", 13), "dim"), text) for label, text in known if text]
 
 
 def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:

@@ -40,7 +40,7 @@ def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Li
     room = max(4, (width - 43) // 2)
     out = [
         line(("   pair ", "dim"), (fit("before", room + 13), "head"),
-             (fit("after", room - 1), "head"), (fit("gain of median before", 22, ">"), "head"))
+             (fit("after", room - 1), "head"), (fit("over median before", 22, ">"), "head"))
     ]  # fmt: skip
     gains = statistics.gains(result.before[: len(result.after)], result.after,
                              higher=result.higher is not False)[skip:]  # fmt: skip

@@ -83,7 +83,7 @@ class Flow:
     far: bool | None = maybe("remote NUMA node: process and interrupt on different nodes")
     limit: str | None = maybe(
         "limit: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
-        "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more"
+        "backlog ring port slot wire provider rcvbuf path peer unknown; none: it has no more"
     )
     limit_why: str | None = maybe("measurement of the limit")
     sndbuf_full: bool | None = maybe(

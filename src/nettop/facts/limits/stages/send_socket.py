@@ -23,7 +23,7 @@ from ._peer_reader import asked
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",
-          "nothing to fix: it wants no more", precedence=180, sending=10, receiving=130,
+          "nothing to fix: it sends all it has", precedence=180, sending=10, receiving=130,
           fault=False, implies="rcvbuf"),
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
