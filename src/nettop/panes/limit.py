@@ -131,7 +131,7 @@ def _parted(limit: Limit) -> tuple[str, str]:
     if limit.stage.stage != "unknown":
         return because, ""
     head, _, tail = because.partition(": ")
-    return head, tail
+    return (tail, "") if words.forwarded(limit) and limit.stage.name else (head, tail)
 
 
 def further(limit: Limit, units: Units) -> str:
@@ -160,6 +160,8 @@ def counts(scene: Scene, limit: Limit) -> bool:
 
 def _other(limit: Limit) -> str:
     """The other end of the flow, by its address."""
+    if words.forwarded(limit):
+        return "both ends of its connections"
     ends = limit.target.removeprefix("tcp:").replace("-", ">").split(">")
     return ends[1] if len(ends) == 2 else "the other end"
 
@@ -187,7 +189,9 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     if limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited"):
         advice = _crowded(scene, limit)
-    if words.elsewhere(limit):
+    if words.forwarded(limit) and limit.stage.name:
+        advice = f"look at {limit.stage.name}"
+    elif words.elsewhere(limit):
         advice = f"look at {_other(limit)}, or at the network"
     own = next((one.stage for one in limit.ladder
                 if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip

@@ -18,18 +18,20 @@ flow. Policy routing and translated destinations (DNAT) are not followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
+from .. import Facts
 from ..flow_words import MOST
 from ..kinds.nic import Nic
 from . import Limit, Reading
 from .following import following
 from .looks import Look
-from .words import UNREAD
+from .words import FORWARDED, UNREAD, owner
+from .words import stage as stage_words
 
 MOVES: Final = 0.75  # of the rate of the flow: counters and sockets are read at different times
 LEVELS: Final = 8  # a deeper stack is a loop
@@ -188,11 +190,13 @@ class Interfaces:
     last: dict[object, _Flow] = field(default_factory=dict)
 
     def build(
-        self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True
-    ) -> list[Limit]:
+        self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True,
+        forwards: Container[tuple[str | None, str]] = (),
+    ) -> list[Limit]:  # fmt: skip
         """The limits of the interfaces, from their own stages and the limits of flows.
 
-        `read`: whether the TCP sockets were read; else that no flow waits is not known.
+        `read`: whether the TCP sockets were read; else that no flow waits is not known. `forwards`:
+        the directions of interfaces whose traffic is of others (`forwarded`).
         """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
@@ -203,11 +207,51 @@ class Interfaces:
         out = []
         for one in nics:
             named = chosen.get(_way(one))
-            own = one.stage.stage != "unknown"
-            out.append(
-                one if own else as_flow(one, named) if named is not None else _idle(one, read)
-            )
+            if one.stage.stage != "unknown":
+                out.append(one)
+            elif named is not None:
+                out.append(as_flow(one, named))
+            elif one.namespace is None and (one.nic, one.direction) in forwards:
+                out.append(_forwarded(one, _cause(one, (*nics, *flows))))
+            else:
+                out.append(_idle(one, read))
         return out
+
+
+def forwarded(facts: Facts) -> frozenset[tuple[str | None, str]]:
+    """The directions of interfaces, with their names, that carry traffic of others.
+
+    All, where IP forwards most of what it receives (InForwDatagrams of InReceives,
+    net/ipv4/ip_forward.c); else those of the ports of a bridge that itself carries little: then the
+    port receives from other ports, or sends to them (net/bridge/br_forward.c).
+    """
+    host, nics = facts.host, {one.name: one for one in facts.nics}
+    routes = bool(host.ip_in) and (host.ip_forwarded or 0.0) >= MOST * (host.ip_in or 0.0)
+    found = set()
+    for one in facts.nics:
+        above = nics.get(one.master or "")
+        for direction in ("rx", "tx"):
+            own, bridged = (getattr(nic.per_s, f"{direction}_bytes", None) or 0.0
+                            if nic is not None else 0.0 for nic in (one, above))  # fmt: skip
+            bridges = above is not None and above.kind == "bridge" and bridged < SHARE * own
+            if one.kind != "loopback" and (routes or bridges):
+                found.add((one.name, direction))
+    return frozenset(found)
+
+
+def _cause(one: Limit, every: Iterable[Limit]) -> Limit | None:
+    """What limits the traffic that an interface forwards, if something at this host does.
+
+    Another interface, or a flow of another network namespace of this host, that moves as much.
+    """
+    rate = one.rate or 0.0
+    same = [
+        other for other in every
+        if (other.namespace is None if other.over == "nic" else other.namespace is not None)
+        and other.stage.end == "here" and other.stage.kind != "inferred"
+        and MOVES * rate <= (other.rate or 0.0) <= rate / MOVES
+    ]  # fmt: skip
+    return max(same, key=lambda other: (other.over == "nic", other.rate or 0.0), default=None)
 
 
 def _way(limit: Limit) -> object:
@@ -246,6 +290,18 @@ def _idle(one: Limit, read: bool) -> Limit:
     else:
         why = "no data waits at this end: the senders send no more" if read else UNREAD
         stage = Reading("peer", "there", "senders", "inferred", why, None)
+    return _with(one, stage)
+
+
+def _forwarded(one: Limit, cause: Limit | None) -> Limit:
+    """An interface with traffic of others, of which nothing here is full; what limits it then."""
+    by, why = "", FORWARDED
+    if cause is not None:
+        by, why = f"{stage_words(cause.stage)} of {owner(cause)}", f"{why}: {cause.stage.because}"
+    return _with(one, Reading("unknown", "there", by, "inferred", why))
+
+
+def _with(one: Limit, stage: Reading) -> Limit:
     rest = tuple(step for step in one.ladder if step.stage != "unknown")
-    idle = replace(one, stage=stage, ladder=(stage, *rest))
-    return replace(idle, next=following(idle))
+    known = replace(one, stage=stage, ladder=(stage, *rest))
+    return replace(known, next=following(known))

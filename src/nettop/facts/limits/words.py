@@ -20,6 +20,7 @@ _LEADS: Final = ("application", "pipe")  # on the way to what the program waits 
 NOT_HERE: Final = "no queue of this host"  # the beginning of such a measurement
 _SHAPERS: Final = frozenset(("tbf", "htb", "hfsc", "cake"))  # qdiscs that hold to a rate
 UNREAD: Final = "no TCP flow was read: what waits at the sockets is not known"
+FORWARDED: Final = f"{NOT_HERE} holds what it forwards"
 BITS: Final = units.Units()  # as commands print rates
 
 
@@ -62,8 +63,16 @@ def unread(limit: Limit) -> bool:
     return limit.stage.because == UNREAD
 
 
+def forwarded(limit: Limit) -> bool:
+    """Whether it is an interface with traffic of others that nothing of the interface limits."""
+    return limit.stage.because.startswith(FORWARDED)
+
+
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
+    if forwarded(limit):
+        by = f"limited by {limit.stage.name}" if limit.stage.name else "which nothing here limits"
+        return f"forwarded traffic, {by}"
     if elsewhere(limit):
         return "limited elsewhere, not on this host"
     place = away(limit.stage) if where is None else where
