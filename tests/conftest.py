@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if slow & {item.path.stem, item.path.parent.name}:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _read_once() -> None:
+    """The rules of the project are read once in a worker: no test changes their files."""
+    load = sys.modules.get("nettop.advice.rules.load")  # None: no module needed them so far
+    if load is None or hasattr(load._of_folder, "__wrapped__"):
+        return
+    place, read = Path(__file__).parents[1] / "rules", load._of_folder
+    once = cache(lambda: read(place, []))
+
+    @wraps(read)
+    def kept(folder: Path, errors: list[Any]) -> dict[str, Any]:
+        return dict(once()) if folder == place else read(folder, errors)
+
+    vars(load)["_of_folder"] = kept
+
+
+def pytest_collectreport() -> None:
+    """The modules of the next file of tests may read the rules."""
+    _read_once()
 
 
 def pytest_collection_finish() -> None:
@@ -168,6 +188,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     if absent := _absent(item):
         pytest.skip(f"needs {' and '.join(absent)}")
     item.stash[_BEFORE] = _cpu()
+    _read_once()
     return (yield)
 
 
@@ -205,18 +226,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if spent.total() >= 10:
         told = ", ".join(f"{folder} {seconds:.0f}" for folder, seconds in spent.most_common())
         terminalreporter.write_line(f"CPU seconds of tests: {spent.total():.0f} ({told})")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def pack(request: pytest.FixtureRequest) -> None:
-    """The rules of the project are read once in a worker: no test changes their files."""
-    if (load := sys.modules.get("nettop.advice.rules.load")) is None:
-        return  # none of the tests needs them
-    place, read = request.config.rootpath / "rules", load._of_folder
-    once = cache(lambda: read(place, []))
-    vars(load)["_of_folder"] = lambda folder, errors: (
-        dict(once()) if folder == place else read(folder, errors)
-    )
 
 
 @pytest.fixture(autouse=True)
