@@ -15,8 +15,6 @@ from nettop.box.past import Past
 from nettop.box.ring import Growing, Ring, moments
 from nettop.host.archive import written
 
-ON = "host.cpus > 0"
-
 
 def run(host: Recorded, box: BlackBox, seconds: int) -> None:
     for _ in range(seconds):

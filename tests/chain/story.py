@@ -15,7 +15,6 @@ from chain.watching import Prometheus, instance, labels
 
 RULES: Final = ("loss-recovery-crippled", "offloads-off")
 ALERT: Final = "NettopLossRecoveryCrippled"
-TIMER: Final = "/var/lib/prometheus/node-exporter/nettop.prom"  # what the timer writes
 FAULTY, FIXED = ("off", "off"), ("on", "on")  # window scaling, segmentation offload
 
 

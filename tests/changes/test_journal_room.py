@@ -10,7 +10,6 @@ import pytest
 from nettop import settings
 from nettop.changes import entry, guard, journal, plan, undo, unguarded
 from nettop.changes.apply import Terms, apply
-from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
 from nettop.changes.retract import retract
 from nettop.cli import main
@@ -51,10 +50,6 @@ def fill(book: Journal, size: int) -> None:
         while (left := size - os.stat(book.path).st_size) > 0:
             file.write(row[:-3] + '"}\n' if left > len(row) else " " * (left - 1) + "\n")
             file.flush()
-
-
-def facts(entries: tuple[JournaledChange, ...]) -> list[JournaledChange]:
-    return [replace(e, last=0) for e in entries]
 
 
 def test_what_a_smaller_journal_tells_is_the_same(host: Host, book: Journal) -> None:

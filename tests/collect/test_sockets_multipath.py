@@ -1,17 +1,13 @@
 """MPTCP sockets from the bytes of sock_diag; asked for while a TCP socket is a subflow."""
 
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from netlink_bytes import Fake, message, nest, text
 
-from nettop.collect import socket_owners
 from nettop.collect import sockets_tcp_multipath as multipath
-from nettop.collect._table import Memory
 from nettop.host.netlink.codec import attribute
-from nettop.host.recording import Replay
 from nettop.sampling.sampler import Sampler
 
 TABLES = ("sockets_tcp", "sockets_tcp_multipath")
@@ -64,31 +60,3 @@ def test_a_kernel_that_says_less_of_a_socket_gives_no_row() -> None:
 def test_an_answer_that_is_cut_off() -> None:
     with pytest.raises(ValueError, match="cut off"):
         list(multipath.parse(message(20, bytes(40))))
-
-
-# Owners of ten thousand sockets: texts and numbers that are equal are one object.
-
-
-class Fresh(Replay):
-    """A recording whose every listing is of new texts, as those of the kernel are."""
-
-    def listing(self, path: str) -> list[str]:
-        return ["".join(list(name)) for name in super().listing(path)]
-
-
-def _recording() -> str:
-    """Three processes with 80 sockets and another file each."""
-    lines = ["c"]
-    for pid in (3000, 3001, 3002):
-        lines += [f"-- /proc/{pid}/comm --", f"p{pid}", f"-- /proc/{pid}/fd/99@ --", "/dev/null"]
-        for fd in range(80):
-            lines += [f"-- /proc/{pid}/fd/{fd}@ --", f"socket:[{pid * 1000 + fd}]"]
-    return "\n".join(lines) + "\n"
-
-
-@pytest.fixture(scope="module")
-def read() -> tuple[Memory, Sequence[socket_owners.Row]]:
-    source, memory = Fresh(_recording()), Memory()
-    for _ in range(4):
-        rows = socket_owners.update(source, memory)
-    return memory, rows

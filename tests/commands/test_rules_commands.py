@@ -9,7 +9,6 @@ import pytest
 
 from nettop.cli import main
 
-PACK = Path(__file__).parents[2] / "rules"
 MINE = """\
 title    = "Time stands still"
 severity = "warning"

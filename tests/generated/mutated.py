@@ -8,7 +8,6 @@ import base64
 import json
 import random
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
 EXTREMES: Final = (
@@ -131,8 +130,3 @@ def _place(tree: Any, draw: random.Random) -> tuple[Any, Any]:
         if draw.random() < 0.2:
             break
     return holder, key
-
-
-MUTATIONS: Final[dict[str, Callable[[str, random.Random], str]]] = {
-    "recording": recording, "rule": lines, "document": document,
-}  # fmt: skip

@@ -16,8 +16,6 @@ from netlink_bytes import Fake
 from nettop.host.netlink import driver, legacy
 from nettop.host.netlink.codec import Bits
 
-Words = list[tuple[str, Any]]
-
 
 def structure(name: str, *fields: tuple[str, Any]) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": list(fields)})

@@ -1,9 +1,7 @@
 """What is said is so: README examples run, its tables are the program's, everything has help."""
 
-import os
 import re
 import shlex
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -32,17 +30,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(REPO)
-
-
-def tracked() -> list[Path]:
-    """The files of the project, as git has them; all but hidden ones outside a checkout."""
-    words = ["git", "-C", str(REPO), "ls-files", "-z"]
-    done = subprocess.run(words, capture_output=True, check=False)
-    if done.returncode == 0 and done.stdout:
-        named = [REPO / name for name in os.fsdecode(done.stdout).split("\0") if name]
-    else:
-        named = [path for path in REPO.rglob("*") if not re.search(r"/[._]", f"/{path}")]
-    return [path for path in named if path.is_file()]
 
 
 # --- README -------------------------------------------------------------------------------------

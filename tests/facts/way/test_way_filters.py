@@ -20,7 +20,6 @@ TCP = (("meta", 16, 1), ("cmp", 1, 0, "06"))
 OUT_A0 = (("meta", 7, 1), ("cmp", 1, 0, b"a0".hex() + "00" * 14))
 ARRIVES_B0 = (("meta", 6, 1), ("cmp", 1, 0, b"b0".hex() + "00" * 14))
 SET = (("payload", 1, 1, 16, 4), ("lookup",))
-ALL = ("output", "input", "forward")
 
 
 @folded(
