@@ -122,7 +122,7 @@ def test_of_a_port_without_data_the_findings_that_name_it_are_told(
 def test_a_port_that_no_finding_names_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", ":5353", "--replay", CUT_OFF]) == 2
     said = capsys.readouterr().err
-    assert "no limit was seen of a flow from or to :5353" in said
+    assert "no limit was seen of a flow from or to :5353; nobody listens at port 5353" in said
     assert "No finding names it; of this host: destination-out-of-reach@10.151.42.40:53" in said
 
 

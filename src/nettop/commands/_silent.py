@@ -29,10 +29,12 @@ def answer(
 ) -> int:
     """Say what is known of a target without a limit: findings, or connections that soon end.
 
-    Refused where nothing is; what is found of the host, and does not name it, is listed.
+    Else who has sockets at the port. Refused where nobody has, with the ports that are near; what
+    is found of the host, and does not name it, is listed.
     """
     from textwrap import wrap
 
+    from ..facts import doors
     from ..terms.text import few
     from . import emit, print_lines
 
@@ -40,8 +42,13 @@ def answer(
         return 0
     others = few((one.id for one in seen.judgement.findings), MOST)
     rest = f". No finding names it; of this host: {others} (`nettop advise`)" if others else ""
+    port = (args.target or "").rpartition(":")[2]
+    at = int(port) if port.isdecimal() and port != args.target else None
+    if at is not None and not brief and (held := doors.held(seen.frame, at)):
+        brief = f"{refused}: {held}{tries(args.target)}"
     if not brief:
-        raise Refused(f"{refused}{tries(args.target)}{rest}", 2) from None
+        near = f"; {doors.near(seen.frame, at)}" if at is not None else ""
+        raise Refused(f"{refused}{near}{tries(args.target)}{rest}", 2) from None
     if args.json:
         emit({"host": source.host, "seconds": args.seconds, "limits": [], "brief": brief + rest})
     else:
