@@ -80,7 +80,8 @@ def test_memory_high_counts_how_often_it_slowed() -> None:
 def test_limits_of_the_user_and_a_debugger() -> None:
     limits = "Limit    Soft Limit  Hard Limit  Units\nMax processes     50     60    processes\n"
     found = row("", {
-        "/proc/7/limits": limits, "/proc/7/status": "Name:\tapp\nTracerPid:\t40\n",
-        "/proc/7/cgroup": "0::/\n",
+        "/proc/7/limits": limits, "/proc/7/cgroup": "0::/\n",
+        "/proc/7/status": "Name:\tapp\nState:\tT (stopped)\nTracerPid:\t40\n",
     })  # fmt: skip
     assert (found.name, found.tasks_of_user, found.tracer, found.thaw) == ("app", 50, 40, "")
+    assert found.state == "T"

@@ -36,6 +36,7 @@ FORK = Frame(0.0, 0.0, {"failed_calls": (Entry(failed_calls.Row(
     (program(thaw=V1), {}, "frozen", f"echo THAWED > {V1}"),
     (program(thaw=V2), {"waits": [thread(state="D")]}, "frozen", f"echo 0 > {V2}"),
     (program(), {"waits": [thread(state="T")]}, "stopped", "kill -CONT 9"),
+    (program(state="T"), {}, "stopped", "kill -CONT 9"),  # no client: its threads are not read
     (program(tracer=40), {"waits": [thread(state="t")]}, "traced", "ps -p 40"),
     (program(**FULL), {"failed_calls": [call("clone3")]}, "forks", "/sys/fs/cgroup/x/pids.max"),
     (program(tasks_of_user=50), {"failed_calls": [call("fork")]}, "forks", "--nproc --pid 9"),
@@ -51,6 +52,7 @@ def test_the_state_of_a_program_names_what_to_do(
 ) -> None:
     found = facts(row, **tables)[9]
     assert (found.state, found.held) == (state, states()[state].held)
+    assert found.halted == (state in ("frozen", "stopped", "traced"))
     assert words in found.cure
     assert "{" not in found.does + found.cure
     assert found.connections == 9
@@ -59,6 +61,7 @@ def test_the_state_of_a_program_names_what_to_do(
 
 @pytest.mark.parametrize(("row", "tables"), [
     (program(), {}),
+    (program(state="S"), {}),
     (program(**FULL), {}),  # it is full, and starts nothing
     (program(), {"failed_calls": [call("fork", where="elsewhere"), call("fork", "ENOMEM")]}),
     (program(), {"waits": [thread(state="R"), thread(call=None)]}),  # runs, or may not be read

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _counted, _sysfs, threads, throttling
+from . import _counted, _lines, _sysfs, threads, throttling
 from ._table import Memory, Table, recall
 
 TABLE: Final = Table(every=2.0, optional=True, memory=threads.TABLE.memory)
@@ -58,6 +58,7 @@ class Row:
     all_tasks: int | None = maybe("threads of the host", "threads")
     pid_max: int | None = maybe("kernel.pid_max", "processes")
     threads_max: int | None = maybe("kernel.threads-max", "threads")
+    state: str = gauge("state of its first thread, such as T: stopped by a signal", default="")
 
 
 class _Cgroups(NamedTuple):
@@ -152,8 +153,10 @@ def update(source: Source, memory: Memory) -> list[Row]:
             known[lines] = (groups.thaw(), *groups.high(), *groups.pids())
         name = _sysfs.word(source, f"/proc/{pid}/comm") or ""
         tasks = _number(_sysfs.word(source, f"/proc/{pid}/limits") or "", _TASKS)
-        tracer = _number(_sysfs.word(source, f"/proc/{pid}/status") or "", "TracerPid:")
-        rest: tuple[Any, ...] = (*known[lines], tasks, tracer or 0, *host)
+        status = _sysfs.word(source, f"/proc/{pid}/status") or ""
+        tracer = _number(status, "TracerPid:")
+        state = next(iter(_lines.named(status).get("State", "").split()), "")
+        rest: tuple[Any, ...] = (*known[lines], tasks, tracer or 0, *host, state)
         rows.append(Row(pid, name, *rest))
     return rows
 
@@ -172,12 +175,15 @@ class State(NamedTuple):
     means: str  # behind the name of the program
     cure: str  # what shows it, and who must do what
     held: bool  # until then nothing goes on
+    halted: bool  # no thread of it may run
 
 
 @cache
 def states() -> Mapping[str, State]:
     """The states by name; the first of them that holds is told."""
     return {
-        one["name"]: State(one["means"], one["cure"], one.get("held", False))
+        one["name"]: State(
+            one["means"], one["cure"], one.get("held", False), one.get("halted", False)
+        )
         for one, _ in _counted.entries("program-states.toml", "state")
     }

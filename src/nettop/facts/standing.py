@@ -149,8 +149,8 @@ def _states(
     if row.thaw:
         free = "THAWED" if row.thaw.endswith("freezer.state") else "0"
         yield "frozen", {"thaw": row.thaw, "free": free}
-    halted = [one.state for one in threads]
-    if halted and set(halted) <= {"T"}:
+    halted = [one.state for one in threads] or [row.state]  # of who moves nothing, the first one
+    if set(halted) <= {"T"}:
         yield "stopped", {}
     if row.tracer and "t" in halted:
         yield "traced", {"tracer": row.tracer}

@@ -38,6 +38,7 @@ class Program:
     listens: str | None = maybe("TCP ports at which it listens")
     ports: tuple[int, ...] = gauge("all of these", default=())
     held: bool = gauge("it goes on only when someone acts", default=False)
+    halted: bool = gauge("its threads may not run: who connects gets no answer", default=False)
     connections: int = gauge("connections that wait for it", "connections", default=0)
     unread: int = gauge("data that waits for it", "bytes", default=0)
     moved: float = gauge("data that its connections move", "bytes/s", default=0.0)
@@ -95,7 +96,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
             tuple(sorted(set(ports.get(pid, ())))),
-            state in words and words[state].held,
+            *((words[state].held, words[state].halted) if state in words else (False, False)),
             waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
             known.forks.get(pid, ("", 0))[1],
             *_queue(nic.get(pid)), waits_for,
