@@ -225,5 +225,5 @@ def test_a_write_to_a_full_file_system_names_the_file(file: str, name: str) -> N
         name,
         "write",
     )
-    assert (call.file, call.peers) == (True, ())
+    assert (call.file, call.peers) == (True, ("writer 7",))
     assert f"df -h {name}" in call.advice

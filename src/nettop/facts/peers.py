@@ -102,6 +102,11 @@ def dropped(host: Host, rows: Iterable[DropRow]) -> tuple[str, ...]:
     return tuple(one for one, packets in found.items() if packets >= LEAST)
 
 
+def writer(pid: int) -> str:
+    """A program that writes to a file, for which its file system has no room."""
+    return f"writer {pid}"
+
+
 def leaving(nic: str) -> str:
     """An interface by which packets leave."""
     return f"through {nic}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .bpf import Counter
     from .netlink.kernel import Kernel
 AGES: Final = "nettop/ages"
+STATVFS: Final = "statvfs"  # before the path of a file, as a name: what statvfs(3) says of it
 NONE: Final[Mapping[str, float]] = MappingProxyType({})
 SAME: Final = 0.005  # seconds: times of one reading differ by less, because they are rounded
 _LINE: Final = re.compile(r"(\d{1,9}\.\d{3})((?: \w{1,64})+)", re.ASCII)
@@ -123,7 +124,11 @@ class Source(Protocol):
         """Wait for `seconds`, or step to the next moment of a recording; False after the last."""
 
     def data(self, path: str) -> bytes:
-        """The file's bytes."""
+        """The file's bytes.
+
+        After `STATVFS` six numbers of its file system: bytes of a block; blocks, free ones, those
+        free for all; inodes, free ones. One that a server has (NFS) may never answer.
+        """
 
     def text(self, path: str) -> str:
         """The text of a file; bytes that are not UTF-8 become surrogates."""
@@ -210,6 +215,8 @@ class Live:
         The type of a kernel file is checked only if its content is empty or long, because the
         check takes a third of the time of the read.
         """
+        if path.startswith(STATVFS):
+            return _free(self.root + path.removeprefix(STATVFS))
         if path in self._kept_open and not self.root:
             again = self._again(path)
             if again is not None:
@@ -309,6 +316,13 @@ class Live:
 
             self._kernel = Kernel()
         return self._kernel
+
+
+def _free(path: str) -> bytes:
+    found = os.statvfs(path)
+    numbers = (found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail, found.f_files,
+               found.f_ffree)  # fmt: skip
+    return " ".join(map(str, numbers)).encode()
 
 
 def ages_text(ages: Mapping[str, float]) -> str:

@@ -25,7 +25,7 @@ from typing import Final
 
 from ...collect import drop_reasons
 from ...facts.kinds import kinds
-from ...facts.kinds.attempt import Attempt
+from ...facts.kinds.attempt import Attempt, Request
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
 from ...facts.kinds.destination import Destination
@@ -41,6 +41,7 @@ from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Memcg, Quota, TaskLimit
 from ...facts.kinds.resolver import Astray, Resolver
 from ...facts.kinds.tunnel import Tunnel
+from ...facts.kinds.volume import Volume
 from ...facts.kinds.way import WayFact
 from ...facts.limits.following import Prediction
 from ...facts.peers import leaving, service
@@ -298,7 +299,7 @@ def _parties(over: str, fact: object) -> set[int | str]:
 def _ends(fact: object) -> set[str]:
     """The other ends and the way out, as `facts.peers` names them."""
     match fact:
-        case Call() | Attempt() | Drop() | Resolver() | Astray():
+        case Call() | Attempt() | Request() | Drop() | Resolver() | Astray() | Volume():
             return {*fact.peers}
         case Listener():
             return {service("tcp", fact.port)}

@@ -23,7 +23,7 @@ from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..kind import Kind
-from ..peers import called
+from ..peers import called, writer
 from ..used_ports import NO_ADDRESS, no_source
 from ..way.flow import Host
 
@@ -220,6 +220,7 @@ def _call(
     said, by = exact(words(first, None), call, error, ends, first.argument, first.by, frame)
     said = said._replace(cause=valued(said.cause, frame), advice=valued(said.advice, frame))
     file = first.argument.startswith(FILE)
+    peers = [writer(pid)] if file else called(host, call, error, ends)
     given = "" if first.argument.startswith(PEER) else _given(first)
     answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
     if (call, error) == ENDED:
@@ -243,7 +244,7 @@ def _call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
         kind=said.kind, means=means, cause=cause, advice=advice, rests=said.rests, rule=said.rule,
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
-        addresses=addresses, peers=tuple(dict.fromkeys(called(host, call, error, ends))),
+        addresses=addresses, peers=tuple(dict.fromkeys(peers)),
         called=call if file else f"{call} {given}".rstrip(), by=by, events=events, file=file,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,

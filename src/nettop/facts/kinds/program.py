@@ -96,7 +96,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         Program(
             pid, row.name, state, does, cure, _ports(ports.get(pid, ())),
             tuple(sorted(set(ports.get(pid, ())))),
-            *((words[state].held, words[state].halted) if state in words else (False, False)),
+            state in words and words[state].held, state in words and words[state].halted,
             waiting.get(pid, 0), unread.get(pid, 0), moved.get(pid, 0.0),
             known.forks.get(pid, ("", 0))[1],
             *_queue(nic.get(pid)), waits_for,
