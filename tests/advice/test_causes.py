@@ -136,6 +136,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("packets-without-a-route", "packets-dropped-by-reason"),  # one loss, by host and reason
         ("reverse-path-filter-drops", "destination-out-of-reach"),  # of these packets: `_meets`
         ("peer-refuses-datagrams", "neighbour-does-not-answer"),  # this host sends the message
+        ("peer-refuses-packets", "neighbour-does-not-answer"),
     }
 
 

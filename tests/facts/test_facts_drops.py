@@ -1,6 +1,7 @@
 """Facts of dropped packets: which rule of the packet filter dropped, and what a reason replaces."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from nettop.collect import (
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.joined import Joiner
+from nettop.facts.kinds import drop
 from nettop.facts.kinds.drop import Drop, Failure
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry, Frame
@@ -368,3 +370,16 @@ def test_the_qdisc_that_drops_is_named(queues: list[Any], named: str) -> None:
     known = f" (dropping: {named})" if named else ""
     assert found.means == f"The queueing discipline did not take the packet{known}"
     assert (found.rule == "shaper-limits") == named.endswith("b/s")
+
+
+@pytest.mark.parametrize(("reason", "through"), [("UNHANDLED_PROTO", 30.0), ("NO_SOCKET", None)])
+def test_beside_frames_that_nothing_reads_all_others_of_the_interface_count(
+    reason: str, through: float | None
+) -> None:
+    kept = [drop_reasons.Row(reason, "f", "here", "2", "0x88b5", "", number, WIDTH)
+            for number in (0, 40)]  # fmt: skip
+    nic = SimpleNamespace(name="eth0", per_s=SimpleNamespace(rx_packets=50.0))
+    facts: Any = SimpleNamespace(host=SimpleNamespace(ip_in=None, udp_in=None), nics=(nic,))
+    tables = {"drop_reasons": tuple(moving(*kept)), "links": (Entry(link("eth0", 2)),)}
+    (found,) = drop.build(Frame(0.0, 0.0, tables), facts)
+    assert (found.unread, found.nic, found.through) == (through is not None, "eth0", through)

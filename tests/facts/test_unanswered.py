@@ -302,3 +302,12 @@ def test_rules_that_drop_without_a_counter_are_named_but_not_those_of_what_leave
     ]
     host = joined({**HOST, "nftables": rows}).host
     assert host.silent_drops == ("inet/t/FORWARD/policy", "ip/t/jumped/9")
+
+
+@pytest.mark.parametrize(("states", "begins"), [
+    (("listening", "learning"), True), (("disabled", "learning"), False),
+])  # fmt: skip
+def test_ports_that_only_begin_forward_by_themselves(states: tuple[str, str], begins: bool) -> None:
+    rows = [port("eth0", 1500, port_state=states[0]), port("v1", 1500, port_state=states[1])]
+    (one,) = still(links=rows).more["bridge"]
+    assert (one.begins, one.held) == (begins, ("eth0", "v1"))

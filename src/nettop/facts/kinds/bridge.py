@@ -93,7 +93,8 @@ class Bridge:
         default=(),
     )
     states: str = gauge("these ports with their states", default="")
-    waits: str = gauge("delay of a port by spanning tree", default="")
+    begins: bool = gauge("each of these waits for spanning tree, and will forward", default=False)
+    waits: str = gauge("how long spanning tree lets a port wait, in words", default="")
     lost: int = gauge(
         "frames too long for the port by which they leave, dropped while nettop looked",
         "frames",
@@ -138,7 +139,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
                 Bridge(
                     name, least, most, tuple(sorted(by_mtu[least])[:4]), tuple(sorted(wide)[:4]),
                     tuple(row.interface for row in held),
-                    _states(held, links.get(name)), _waits(links.get(name)),
+                    _states(held, links.get(name)),
+                    all(row.port_state in BEGINS for row in held), _waits(links.get(name)),
                     lost, _loses(by_mtu[least], least) if lost else "", packets, addressed,
                     unreached,
                 )

@@ -31,6 +31,7 @@ COUNTED: Final = 0.25  # of drops of no interface, by a counter read apart: fewe
 HUGE: Final = 1 << 20  # bytes: no interface has such an MTU
 # reasons that may come from a wrong hardware address or a second owner of an address
 FRAMES: Final = (OTHER, "IP_LOCAL_SOURCE", BACK, "IP_INVALID_SOURCE", "IP_LOCALNET")
+UNREAD: Final = ("UNHANDLED_PROTO", "PTYPE_ABSENT")  # the latter: of Linux 5.18
 # reasons for which packets are dropped before they leave
 LEAVING: Final = ("PKT_TOO_BIG", "NEIGH_FAILED", "NEIGH_QUEUEFULL", "NEIGH_CREATEFAIL")
 
@@ -61,7 +62,11 @@ class Drop:
     wanted: bool = gauge(
         "this host wants such packets, and no rule or program drops", default=False
     )
-    through: float | None = maybe("packets of the protocol that get through", "packets/s")
+    unread: bool = gauge("frames of a type for which this host has no protocol", default=False)
+    through: float | None = maybe(
+        "packets of the protocol that get through; of frames of no protocol all others of the "
+        "interface", "packets/s",
+    )  # fmt: skip
     packets: int = gauge("packets dropped while nettop looked", "packets", default=0)
     per_s: float | None = maybe("packets dropped", "packets/s")
 
@@ -99,6 +104,9 @@ def _through(drop: Drop, facts: Facts) -> float | None:
     IP counts what arrives before it drops any (ip_rcv_core(), ip6_rcv_core()); datagrams count
     where programs read them, or a tunnel takes them. Both are read apart: it may be below zero.
     """
+    if drop.unread:
+        came = next((nic.per_s.rx_packets for nic in facts.nics if nic.name == drop.nic), None)
+        return None if came is None else max(0.0, came - (drop.per_s or 0.0))
     arrived, read = facts.host.ip_in, facts.host.udp_in
     rest = None if arrived is None else arrived - (drop.per_s or 0.0)
     datagrams = drop.ports[:1] and drop.ports[0].startswith("udp")
@@ -154,6 +162,7 @@ def _drop(
             one: 0 for protocol, _ in foremost
             for one in drop_reasons.raised(reason, place, protocol)
         }),
+        unread=reason in UNREAD,
         wanted=_wanted(host, max((entry.now for entry in entries), key=lambda row: row.packets)),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),
