@@ -38,6 +38,9 @@ check: $(READY)
 quick: $(READY) ## run lint, types and the tests of what changed and of its neighbours
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 check fast
 
+# temporary files of tests in memory, where it has room: see tests/conftest.py
+fast tests: export IN_MEMORY = 1
+
 fast: $(READY)
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile \
 	  -m "not netns and not slow and not live and not package and not nightly" $$($(PY) tests/quick.py)

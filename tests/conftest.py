@@ -89,13 +89,15 @@ _ROOM = 1 << 30  # bytes that the tests of all workers may need
 
 
 def _place() -> str:
-    """The folder for temporary files: `TMPDIR`, or memory that has room and may hold programs.
+    """The folder for temporary files: `TMPDIR`, or, with `IN_MEMORY`, memory that has room.
 
     ext4 without a journal gives no inode again within a minute of its deletion, and passes over
     all such for each new file (`recently_deleted`, fs/ext4/ialloc.c): most of the system's time.
+    Tests of the one file mount over /dev/shm, and a small machine has no room: they do not ask.
     """
     memory = "/dev/shm"
-    if not os.environ.get("TMPDIR") and os.path.isdir(memory) and os.access(memory, os.W_OK):
+    asked = os.environ.get("IN_MEMORY") and not os.environ.get("TMPDIR")
+    if asked and os.path.isdir(memory) and os.access(memory, os.W_OK):
         found = os.statvfs(memory)
         if found.f_bavail * found.f_frsize >= _ROOM and not found.f_flag & os.ST_NOEXEC:
             return memory
