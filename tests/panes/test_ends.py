@@ -58,7 +58,7 @@ def test_a_narrow_line_keeps_what_is_known_and_the_limit(width: int) -> None:
 def test_where_little_fits_the_limit_is_in_the_line() -> None:
     shown = rows(PEER, 46)[1]
     assert len(shown) <= 46
-    assert shown.endswith("thread CPU 95% ✗")
+    assert shown.endswith("● thread CPU 95%")
 
 
 def test_a_program_that_is_inferred_to_hand_over_no_more_has_no_figure() -> None:

@@ -45,9 +45,14 @@ class Row:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """One row for each file system; none through a far reader, which asks for no descriptor."""
+    """One row for each file system; none through a far reader, which asks for no descriptor.
+
+    OSError when there is no /proc: then it is not known who writes.
+    """
     if source.batches is not None:
         return []
+    if threads.Moving not in memory:
+        source.listing("/proc")
     owners, moving = recall(memory, socket_owners.Known), recall(memory, threads.Moving)
     host = Host(source, recall(memory, Known), owners, [])
     found: dict[str, tuple[str, str, str]] = {}

@@ -88,7 +88,12 @@ class Known:
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
-    """The ends of this namespace that leave questions unanswered; none before sockets were read."""
+    """The ends of this namespace that leave questions unanswered; none before sockets were read.
+
+    OSError when there is no /proc: then no program is known that asks.
+    """
+    if threads.Moving not in memory:
+        source.listing("/proc")
     known, sockets = recall(memory, Known), recall(memory, sockets_tcp.Known)
     moving, at = recall(memory, threads.Moving), source.now()
     if sockets.reading != known.reading:

@@ -39,7 +39,7 @@ def test_of_what_a_router_forwards_nothing_here_is_full() -> None:
 
 def test_the_interface_that_is_full_is_named_at_the_one_that_receives() -> None:
     one = told(router(1e5, 1e5), replace(OTHER, stage=FULL, ladder=(FULL,)))
-    assert words.limited(one) == "forwarded traffic, limited by the qdisc of eth1"
+    assert words.limited(one) == "forwarded traffic, limited by the traffic shaper tbf of eth1"
     assert one.stage.because.endswith(FULL.because)
     slow = replace(OTHER, stage=FULL, rate=2e8)
     assert words.limited(told(router(1e5, 1e5), slow)).endswith("which nothing here limits")
@@ -58,8 +58,8 @@ def test_a_port_carries_traffic_of_others_where_its_bridge_carries_little() -> N
     ("host", "nic", "by"),
     [
         ("pods-paced", "left", "limited by the pacing limit of python in space1"),
-        ("pods-htb-inside", "left", "limited by the qdisc of python in space2"),
-        ("pods-bridged", "left", "limited by the qdisc of right"),
+        ("pods-htb-inside", "left", "limited by the traffic shaper htb of python in space2"),
+        ("pods-bridged", "left", "limited by the traffic shaper tbf of right"),
     ],
 )
 def test_of_containers_the_flow_or_the_interface_that_limits_is_named(
