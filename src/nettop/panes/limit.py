@@ -187,7 +187,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     taken = len(after) + 1
     late = limit.stage.stage == "application" and limit.direction == "rx"
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
-    if limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited"):
+    waits = limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited")
+    if waits:
         advice = _crowded(scene, limit)
     if words.forwarded(limit) and limit.stage.name:
         advice = f"look at {limit.stage.name}"
@@ -215,7 +216,7 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
             shell = line((f"   # {step.shell}", "dim"))
             if step.shell and line_cells(text) + line_cells(shell) + taken <= width:
                 text += shell
-        elif at_fault(limit) and finding.severity in ADVISED:
+        elif at_fault(limit) and finding.severity in ADVISED and not waits:
             glyph, role = severity(finding)
             text = line((f"   {glyph} ", role), finding.title)
     room = width - taken
