@@ -94,9 +94,9 @@ def test_watch_says_once_that_it_cannot_judge(
 @pytest.mark.parametrize(
     ("missing", "how"),
     [
-        ({"sockets_tcp": "Operation not permitted: netlink/sock_diag"}, "sudo nettop"),
+        ({"link_stats": "Operation not permitted: netlink/route"}, "sudo nettop"),
         ({"link_stats": "Permission denied: /proc/net/dev", "cpu": "x"}, "sudo nettop"),
-        ({"sockets_tcp": "Protocol not supported"}, "nettop snapshot --table sockets_tcp"),
+        ({"cpu": "Protocol not supported"}, "nettop snapshot --table cpu"),
         ({"cpu": "not in the recording: /proc/stat"}, "nettop record FILE"),
     ],
 )  # fmt: skip
@@ -104,6 +104,11 @@ def test_what_would_read_a_table_is_told_by_the_reason(missing: dict[str, str], 
     why, told = obstacle(missing)
     assert why == next(iter(missing.values()))
     assert how in told
+
+
+def test_the_reason_is_that_of_the_table_that_is_told_of() -> None:
+    missing = {"link_stats": "read in another way", "sockets_tcp": "Operation not permitted"}
+    assert obstacle(missing, "sockets_tcp")[0] == "Operation not permitted"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

@@ -163,8 +163,8 @@ def answer(
         return [fit_line(row, width) for row in unknown], f"WHAT LIMITS {name}"
     if found is None or not moves(found) or words.unread(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        lacking = "no TCP flow was read" if found is not None and words.unread(found) else ""
-        rows = unlimited.without_limit(scene, width, nic, lacking)
+        unread = found is not None and words.unread(found)
+        rows = unlimited.without_limit(scene, width, nic, unread=unread)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)

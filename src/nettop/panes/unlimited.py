@@ -36,9 +36,9 @@ def unknown(scene: Scene, width: int = 80) -> list[Line]:
     return []
 
 
-def _cannot_tell(scene: Scene, width: int, what: str) -> list[Line]:
+def _cannot_tell(scene: Scene, width: int, what: str, table: str = "") -> list[Line]:
     """What is missing for a verdict and why, in at most two lines; and what would read it."""
-    why, how = obstacle(scene.facts.missing if scene.facts is not None else {})
+    why, how = obstacle(scene.facts.missing if scene.facts is not None else {}, table)
     text = ": ".join(filter(None, ("Cannot tell", what, why)))
     first, *others = continued(text, width - 3, width - 4, 1)
     rest = (line((f"   {row}", "warn")) for row in others)
@@ -59,10 +59,10 @@ def uncounted(facts: Facts, nic: Nic) -> list[str]:
     return [declared()[name].words.removeprefix("the ") for name in dict.fromkeys(names)]
 
 
-def without_limit(scene: Scene, width: int, nic: Nic | None, lacking: str = "") -> list[Line]:
+def without_limit(scene: Scene, width: int, nic: Nic | None, *, unread: bool = False) -> list[Line]:
     """The first finding if it is serious; else what is lost, or that nothing is; up to three lines.
 
-    `nic` is the interface shown; `lacking` is what was not read of it.
+    `nic` is the interface shown; `unread`: its flows could not be read.
     """
     first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
     if first is not None:
@@ -77,8 +77,10 @@ def without_limit(scene: Scene, width: int, nic: Nic | None, lacking: str = "") 
         place = worst.words if worst is not None else f"the {losing.worst}"
         text = f" · {per_second(losing.lost, 'lost')} on the path, most at {place} of"
         return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
-    if lacking or scene.shortfall:
-        return _cannot_tell(scene, width, lacking or scene.shortfall)
+    if unread:
+        return _cannot_tell(scene, width, "no TCP flow was read", "sockets_tcp")
+    if scene.shortfall:
+        return _cannot_tell(scene, width, scene.shortfall)
     parts = [line(part) for part in _sound(scene, nic)]
     parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
     first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]

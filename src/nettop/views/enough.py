@@ -167,9 +167,12 @@ def _below(frame: Frame) -> Iterator[str]:
         yield f"{events} {call} failed ({', '.join(by)})"
 
 
-def obstacle(missing: Mapping[str, str]) -> tuple[str, str]:
-    """Why a table is missing without which nothing can be told, and what would read it."""
-    every = (*_PORTS, "cpu", *needed(frozenset(missing)), "sockets_tcp")
+def obstacle(missing: Mapping[str, str], wanted: str = "") -> tuple[str, str]:
+    """Why a table is missing without which nothing can be told, and what would read it.
+
+    `wanted` is the table that is told of; else the first of those that are needed.
+    """
+    every = (wanted,) if wanted else (*_PORTS, "cpu", *needed(frozenset(missing)))
     name = next((one for one in every if one in missing), None)
     if name is None:
         return "", "record the running host: `nettop record FILE --seconds 10`"
