@@ -183,6 +183,17 @@ def test_a_measurement_without_room_goes_on_in_the_next_line(width: int, height:
     assert not any("page cache" in row for row in low)
 
 
+def test_the_unit_of_what_a_stage_can_carry_is_not_cut() -> None:
+    every = tuple(replace(WIRE, stage=name, capacity=(1e6, 12.4e6)) for name in
+                  ("wire", "ring", "core", "rcvbuf", "thread"))  # fmt: skip
+    scene = lossy()
+    assert scene.facts is not None
+    bare = replace(scene, facts=replace(scene.facts, paths=()))
+    told = text_of(limit.stages(bare, replace(RX, ladder=(RX.stage, *every)), 79)[2])
+    assert told.count("≤12.4 Mb/s") >= 2
+    assert "…" not in told
+
+
 def test_few_columns_keep_the_stage_that_limits_and_those_that_lose() -> None:
     told = limit.stages(lossy(), RX, 34)
     assert "✗ RING" in text_of(told[0])

@@ -323,7 +323,8 @@ def _figure(one: Bar, each: int, units: Units) -> Line:
     if passed is not None and passed.rate is not None and passed.unit == "bit/s":
         return line((units.speed(passed.rate), "dim"))
     if one.reading is not None and one.reading.capacity is not None:
-        return line((f"≤ {units.speed(one.reading.capacity[1])}", "dim"))
+        most = units.speed(one.reading.capacity[1])
+        return line((f"≤ {most}" if cells(most) + 2 < each else f"≤{most}", "dim"))
     if one.stage == CORE:  # its bar has its share
         return ()
     if passed is not None and passed.rate is not None:
