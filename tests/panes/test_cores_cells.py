@@ -9,7 +9,7 @@ from scenes import big, storied
 from nettop.facts.kinds.queue import Queue
 from nettop.panes import loads, parts
 from nettop.panes.cores import lines
-from nettop.panes.queuematrix import cell, one_each
+from nettop.panes.queuematrix import cell, label_of, one_each
 from nettop.terms.text import text_of
 from nettop.views import past
 from nettop.views.past import History
@@ -53,6 +53,35 @@ def test_a_queue_with_interrupts_on_two_cores_is_shown_in_the_matrix() -> None:
     assert one_each(rows, {30: {1: 900.0, 2: 0.2}})
     assert not one_each(rows, {30: {1: 900.0, 2: 40.0}})
     assert one_each([("eth0/rx-0", [replace(RX, irq=None)])], {})
+
+
+def test_below_the_heading_of_cores_there_is_a_core() -> None:
+    scene = big(8)
+    assert scene.facts is not None
+    bare = replace(scene, facts=replace(scene.facts, queues=()))
+    drawn = [[text_of(row).split()[0] for row in lines(bare, View(pane="cores"), 80, height)]
+             for height in range(3, 8)]  # fmt: skip
+    assert ["CORES" in rows for rows in drawn] == [False, False, False, True, True]
+    assert {rows[-1] for rows in drawn[3:]} == {"3"}
+
+
+@pytest.mark.parametrize(("cores", "width", "head", "packets"), [
+    (20, 100, 44, True), (20, 99, 28, False), (10, 98, 38, True), (10, 97, 37, False),
+    (8, 110, 62, True), (1, 200, 70, True),
+])  # fmt: skip
+def test_a_queue_has_its_packets_where_the_pane_is_wide_or_has_few_cores(
+    cores: int, width: int, head: int, *, packets: bool
+) -> None:
+    rows = [("enp130s0f1np1/mlx5_comp17@pci:0000:82:00.1", [RX])]
+    assert label_of(rows, cores, width) == (head, packets)
+
+
+@pytest.mark.parametrize(("load", "role"), [
+    (None, "idle"), (0.9, "idle"), (1.0, "good"), (69.9, "good"), (70.0, "warn"), (89.9, "warn"),
+    (90.0, "bad"),
+])  # fmt: skip
+def test_a_load_has_the_role_of_its_height(load: float | None, role: str) -> None:
+    assert parts.load_role(load) == role
 
 
 # The load of cores over time: its height is the load, its colour the kind of work.

@@ -265,7 +265,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
             section("QUEUES × CORES", "", width),
             line((f" no queue {text} here", "dim")),
         ]
-    if height - len(out) >= 3 and cores:
+    if height - len(out) >= 4 and cores:
         out.append(section(f"CORES · {scene.last}", _remark(facts, cores), width))
         by, columns = order_of_cores(view.spot), view.columns.get("cores", ())
         out += corelist.listed(facts, cores, width, height - len(out), chosen=columns, by=by,
