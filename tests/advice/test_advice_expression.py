@@ -86,6 +86,7 @@ def value(text: str, over: str = "nic", at: Facts = HOST, *, to: bool = False) -
         ("increase(nic.per_s.rx_bytes, 60)", None),
         ("-nic.ring.rx", -256),
         ("nic.driver == ''", True),
+        ("nic.ring.rx > " + "0" * 1986, True),
     ],
 )
 def test_values(text: str, wanted: Any) -> None:
@@ -117,6 +118,7 @@ def test_a_triple_keeps_what_is_there() -> None:
         ("known(1 / 0)", "known takes a field"),
         ("limits.drops > 1", "unknown limit"),
         ("min() > 1", "arguments"),
+        ("nic.mtu > " + "0" * 1991, "longer than 2000 characters"),
         ("keep == 1", "unknown name"),
         ("triple(1, 2, 3) == 1", "unknown function"),
         ("nic.mtu is 5", "not allowed"),

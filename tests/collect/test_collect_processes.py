@@ -128,7 +128,7 @@ def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
 
 def test_threads_are_read_of_the_busiest_first_and_not_without_end() -> None:
     files = {}
-    for pid, user in ((7, 100), (8, 900)):
+    for pid, user in ((7, 10), (8, 90)):
         files[f"/proc/{pid}/stat"] = stat(pid, f"p{pid}", user=user, threads=400)
         for tid in range(400):
             number = pid * 1000 + tid

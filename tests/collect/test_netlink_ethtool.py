@@ -81,12 +81,14 @@ def test_link_modes_tell_what_is_supported_offered_and_best() -> None:
         attribute(6, u8(1)), number(9, 1),
     )  # fmt: skip
     modes += device("eth1", number(5, 0xFFFFFFFF), attribute(6, u8(255)), bitset(3, 0, 0))
+    modes += device("eth2", number(5, 0))
     answers = {
         "ethtool/linkmodes": modes,
         "ethtool/linkstate": device("eth1", attribute(2, u8(0)), attribute(5, u8(4))),
         "ethtool/strings/linkmodes": string_set(9, names),
     }
-    up, down = linkmodes.update(Fake(answers), {})
+    up, down, bare = linkmodes.update(Fake(answers), {})
+    assert (bare.supported, bare.advertised, bare.partner, bare.speed) == ((), (), (), None)
     assert (up.speed, up.duplex, up.autoneg, up.best, up.lanes) == (1e10, "full", True, 2.5e10, 1)
     assert up.advertised == ("1000baseT/Full", "10000baseT/Full")
     assert up.supported == tuple(names)

@@ -72,6 +72,16 @@ def test_less_than_2000_bytes_between_two_readings_are_no_traffic(moved: int, re
     assert len(threads.update(host(FILES), memory)) == read
 
 
+@pytest.mark.parametrize(("nice", "policy", "lowly"), [
+    (0, "0", ""), (0, "5", "SCHED_IDLE"), (1, "0", "nice 1"), (-1, "0", ""), (19, "3", "nice 19"),
+])  # fmt: skip
+def test_a_thread_that_lets_others_go_first_says_so(nice: int, policy: str, lowly: str) -> None:
+    line = STAT.format(9, 9, "R").strip().replace(" 20 0 2 ", f" 20 {nice} 2 ")
+    files = {**FILES, "/proc/9/task/9/stat": f"{line} 0 {policy} 0 0 0"}
+    memory = seen(notsent=1, inode=102)
+    assert [row.lowly for row in threads.update(host(files), memory)] == [lowly]
+
+
 @pytest.mark.parametrize("name", ["notsent", "recv_q"])
 def test_a_process_whose_socket_holds_data_is_read(name: str) -> None:
     assert len(threads.update(host(FILES), seen(**{name: 1}))) == 2

@@ -107,6 +107,9 @@ def test_the_holder_of_a_port_is_one_of_the_same_protocol() -> None:
 
 
 HERE = (addresses.Row("eth0", OWN, 24, 4, "global"), addresses.Row("lo", "127.0.0.1", 8, 4, "host"))
+FEW = [addresses.Row(to, to, length, 4, "global") for to, length in (
+    ("10.70.0.1", 30), ("10.80.0.0", 31),
+)]  # fmt: skip
 LATE = addresses.Row("eth0", "2001:db8::7", 64, 6, "global", tentative=True)
 TWICE = addresses.Row("eth0", "2001:db8::8", 64, 6, "global", tentative=True, duplicate=True)
 OTHER = addresses.Row("eth0", "2001:db8::9", 64, 6, "global")
@@ -142,6 +145,9 @@ LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
     ("connect EACCES 9 7 here 255.255.255.255 9 app",
      "255.255.255.255 is a broadcast address, and the socket does not allow that"),
     (f"sendto EACCES 9 7 here {TO} 9 app", "Sending to this address is not permitted"),
+    ("sendto EACCES 9 7 here 10.70.0.3 9 app",
+     "10.70.0.3 is a broadcast address, and the socket does not allow that"),
+    ("sendto EACCES 9 7 here 10.80.0.1 9 app", "Sending to this address is not permitted"),
     # to a group
     ("sendto ENETUNREACH 9 7 here 239.1.2.3 9 app",
      "No interface is chosen for the group 239.1.2.3, and no route leads there"),
@@ -170,7 +176,7 @@ LOCAL = addresses.Row("eth0", "fe80::1", 64, 6, "link")
      "A raw or packet socket needs a privilege"),
 ])  # fmt: skip
 def test_an_error_means_what_its_arguments_leave(line: str, means: str) -> None:
-    one = called(f"{line}\n", addresses=[*HERE, LATE, TWICE, LOCAL])
+    one = called(f"{line}\n", addresses=[*HERE, *FEW, LATE, TWICE, LOCAL])
     assert one is not None
     assert one.means == means
 

@@ -18,7 +18,7 @@ from nettop.host.far import wire
 from nettop.host.far.mirror import ENTRY, GONE, WHOLE, Mirror
 from nettop.host.netlink import diag
 from nettop.host.netlink.codec import Space
-from nettop.host.patterns import FILE
+from nettop.host.patterns import ALL, FILE, FOLDER, LINK, order
 from nettop.host.source import HostLostError
 
 HERE = ("env",)
@@ -262,6 +262,16 @@ def test_any_bytes_are_a_message_or_an_error(data: bytes) -> None:
 
 def test_the_bounds_are_those_of_this_host() -> None:
     assert bounds.BOUNDS["far"].most >= bounds.BOUNDS["netlink"].most
+
+
+def test_a_list_is_asked_before_the_patterns_that_need_it() -> None:
+    ordered = [
+        ALL, (FOLDER, b"/proc"), (FILE, b"/proc/stat"), (FOLDER, b"/proc/#/fd"),
+        (LINK, b"/proc/#/fd/#"), (FOLDER, b"/proc/!/task"), (FILE, b"/proc/!/status"),
+        (FILE, b"/proc/!/task/#/stat"),
+    ]  # fmt: skip
+    places = [order(one) for one in ordered]
+    assert places == sorted(set(places))
 
 
 def test_what_the_reader_forgot_is_forgotten_here(far: Distant) -> None:

@@ -154,6 +154,7 @@ def test_what_ends_says_so_through_a_tape_too(tree: Path) -> None:
     [
         ("nothing", "not a recording"),
         ("c\n-- @x --\n-- /a --\n", "not a moment"),
+        (f"c\n-- @{'x' * 99} --\n-- /a --\n", f"`-- @{'x' * 79} --`"),
         ("c\n-- @5.0 --\n-- /a --\n1\n-- @1.0 --\n-- /a --\n2\n", "back in time"),
     ],
 )

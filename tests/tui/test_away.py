@@ -316,6 +316,13 @@ def test_a_command_that_answers_late_is_ended() -> None:
         once.run(("sh", "-c", "sleep 60"), ["nettop"], most=100, seconds=0.2)
 
 
+@pytest.mark.parametrize("asks", [True, False])
+def test_only_a_command_that_asks_may_use_the_terminal(*, asks: bool) -> None:
+    script = "cut -d' ' -f6 /proc/$$/stat"  # its session, proc(5)
+    answer = once.run(("sh", "-c", script), ["nettop"], most=100, asks=asks)
+    assert (int(answer.output) == os.getsid(0)) is asks
+
+
 LONG = "ssh -p 2222 -i /home/user/.ssh/a_key_of_mine -o BatchMode=yes root@web1"
 
 

@@ -85,19 +85,39 @@ def test_a_udp_socket_that_drops(ran: float, waits: int, stage: str) -> None:
     assert one.joint == (("rcvbuf",) if stage == "application" else ())
 
 
+@pytest.mark.parametrize(("waits", "held"), [
+    (10, {"application": 1.0, "rcvbuf": 0.5}), (8, {"application": 0.8, "rcvbuf": 0.6}),
+    (6, {"application": 0.3, "rcvbuf": 0.7}), (0, {"application": 0.0, "rcvbuf": 1.0}),
+])  # fmt: skip
+def test_a_reader_behind_in_bursts_holds_half_of_its_time(
+    waits: int, held: dict[str, float]
+) -> None:
+    def at(second: float) -> Tables:
+        row = sockets_udp.Row(101, "10.0.0.1", 53, "", 0, ipv6=False, send_q=0, uid=0,
+                              recv_q=9 * (second <= waits), drops=int(300 * second))  # fmt: skip
+        return {**moment(second, ran=0.1), "sockets_tcp": [], "sockets_udp": [row]}
+
+    (one,) = (one for one in limits(at, 10) if one.over == "socket")
+    found = {reading.stage: reading.held for reading in one.ladder}
+    assert {stage: found[stage] for stage in held} == pytest.approx(held)
+
+
 FILTER, FULL = ("SOCKET_FILTER", 90), ("SOCKET_RCVBUFF", 10)
 
 
-@pytest.mark.parametrize(("reasons", "errors", "stage", "because"), [
-    ([FILTER], 300.0, "refused", "mean 300 datagrams/s refused: A filter of the socket rejected"),
-    ([FILTER, FULL], 300.0, "refused", "mean 270 datagrams/s refused: A filter of the socket"),
-    ([FULL], 0.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
-    ([("NO_SOCKET", 90)], 300.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
-    ([], 300.0, "rcvbuf", "mean 300 datagrams/s dropped, the buffer full"),
-    ([], 0.0, "refused", "mean 300 datagrams/s refused: a filter of the socket, a policy of IPsec"),
+@pytest.mark.parametrize(("reasons", "errors", "held", "because"), [
+    ([FILTER], 300.0, {"refused": 1.0},
+     "mean 300 datagrams/s refused: A filter of the socket rejected"),
+    ([FILTER, FULL], 300.0, {"refused": 0.9, "rcvbuf": 0.1},
+     "mean 270 datagrams/s refused: A filter of the socket"),
+    ([FULL], 0.0, {"rcvbuf": 1.0}, "mean 300 datagrams/s dropped, the buffer full"),
+    ([("NO_SOCKET", 90)], 300.0, {"rcvbuf": 1.0}, "mean 300 datagrams/s dropped, the buffer full"),
+    ([], 300.0, {"rcvbuf": 1.0}, "mean 300 datagrams/s dropped, the buffer full"),
+    ([], 0.0, {"refused": 1.0},
+     "mean 300 datagrams/s refused: a filter of the socket, a policy of IPsec"),
 ])  # fmt: skip
 def test_why_a_udp_socket_drops_the_kernel_knows(
-    reasons: list[tuple[str, int]], errors: float, stage: str, because: str
+    reasons: list[tuple[str, int]], errors: float, held: dict[str, float], because: str
 ) -> None:
     def at(second: float) -> Tables:
         row = sockets_udp.Row(101, "10.0.0.1", 53, "", 0, ipv6=False, send_q=0, recv_q=0, uid=0,
@@ -110,7 +130,9 @@ def test_why_a_udp_socket_drops_the_kernel_knows(
                 "snmp": [counted]}  # fmt: skip
 
     (one,) = (one for one in limits(at) if one.over == "socket")
-    assert one.stage.stage == stage
+    found = {one.stage: one.held for one in one.ladder if one.stage in {"rcvbuf", "refused"}}
+    assert found == pytest.approx(held)
+    assert one.stage.stage == max(held, key=lambda stage: held[stage])
     assert one.stage.because.startswith(because)
 
 

@@ -136,6 +136,15 @@ STOPS = {
         "bring up the other end of a0, in its namespace",
         {"links": [*others("links", "a0"), link("a0", 2, carrier=False)]},
     ),
+    "no carrier of a device": Case(
+        FAR, "device", "the interface a0 has no carrier",
+        "check the cable and the other end: ethtool a0",
+        {"links": [*others("links", "a0"), link("a0", 2, carrier=False, kind=None)]},
+    ),
+    "no program at a tunnel": Case(
+        FAR, "device", "the interface a0 has no carrier", "start the program that reads a0",
+        {"links": [*others("links", "a0"), link("a0", 2, carrier=False, kind="tun")]},
+    ),
     "no address": Case(
         FAR, "source", "a0 has no IPv4 address for the source",
         "ip addr add ADDRESS/LENGTH dev a0",
