@@ -1,9 +1,11 @@
 """Entries of connection tracking: a client beside the server, and an older translation."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
 from nettop.collect import neighbour_states, sysctls
@@ -117,17 +119,25 @@ def test_an_entry_that_is_older_than_the_rule_is_told() -> None:
 
 
 ABROAD = "198.51.100.9"
-OLD_NAME = b"eth9".ljust(16, b"\0").hex()
-FOR_ANOTHER = Rule("ip", "nat", "post", 4, (("meta", 7, 1), ("cmp", 1, 0, OLD_NAME), ("masq",)))
+
+
+def named(name: bytes = b"eth9".ljust(16, b"\0")) -> tuple[Any, ...]:
+    return ("meta", 7, 1), ("cmp", 1, 0, name.hex())
+
+
+FOR_GONE = Rule("ip", "nat", "post", 4, (*named(), ("masq",)))
+FOR_OTHER = replace(FOR_GONE, does=(*named(b"b0".ljust(16, b"\0")), ("masq",)))
 FOR_ALL = Rule("ip", "nat", "post", 5, (("masq",),))
 
 
-def outward(*rules: Rule, routes: tuple[Any, ...] = (), **more: Any) -> list[WayFact]:
-    """Of two connections of a client on b0 to a host that the default route by a0 leads to."""
+def outward(
+    *rules: Rule, routes: tuple[Any, ...] = (), clients: tuple[str, ...] = ("10.1.0.7",),
+    **more: Any,
+) -> list[WayFact]:  # fmt: skip
+    """Of two connections of each client on b0 to a host that the default route by a0 leads to."""
     usual = {"to": ABROAD, "port": 443, "sent_to": ABROAD, "sent_port": 443, "returns_to": INNER}
-    rows = [
-        Entry("tcp", INNER, number, **{**usual, "answered": False, **more}) for number in (1, 2)
-    ]
+    rows = [Entry("tcp", client, number, **{**usual, "answered": False, **more})
+            for number in (1, 2) for client in clients]  # fmt: skip
     known = {"fib": [*routes, *SOUND["fib"]]}
     return list(build(seen(*rows, rules=rules, **known), SEEN))
 
@@ -136,20 +146,48 @@ INNER = "10.1.0.7"
 
 
 def test_a_private_address_that_no_rule_translates_is_told() -> None:
-    (one,) = outward(FOR_ANOTHER)
+    (one,) = outward(FOR_OTHER)
     assert one.decider == (
         f"the private source address {INNER} leaves by a0 as it is: no rule of this host "
-        "translates it, and rule of handle 4 in chain post (ip nat) is for what leaves by "
-        "eth9, which this host does not have"
+        "translates it, and rule of handle 4 in chain post (ip nat) is for what leaves by b0"
     )
     assert one.change == 'nft add rule ip nat post oifname "a0" masquerade'
 
 
+@folded(("rules", "to", "routes"), [
+    ((FOR_GONE,), ABROAD, ()),
+    ((replace(FOR_GONE, does=(*named(b"eth9\0"), ("masq",))),), ABROAD, ()),  # by iptables
+    ((replace(FOR_GONE, does=(*named(b"eth9\0"), ("nat", 0))),), ABROAD, ()),  # SNAT
+    ((FOR_OTHER, FOR_GONE), "10.2.0.9", ()),  # both are private
+    ((FOR_GONE,), "10.0.0.9", ()),  # a server beside the router
+    ((FOR_GONE,), ABROAD, (route("198.51.100.0/24", "a0", "10.0.0.254"),)),
+    ((replace(FOR_GONE, chain="out", does=(("masq",),)),
+      replace(FOR_GONE, does=(*named(), ("immediate", 0, "-3:out")))), ABROAD, ()),
+])  # fmt: skip
+def test_a_rule_that_translates_what_leaves_by_an_absent_interface_is_told(
+    rules: Any, to: str, routes: Any
+) -> None:
+    (one,) = outward(*rules, to=to, sent_to=to, routes=routes)
+    assert one.stops
+    assert "translates the source of what leaves by eth9, which this host does not have" in (
+        one.decider
+    )
+    assert one.decider.endswith("; packets leave by a0 with their own source")
+    assert one.change.startswith("correct eth9 to a0 in that rule, or nft add rule ip nat ")
+
+
+def test_all_clients_whose_source_is_not_translated_are_one_finding() -> None:
+    two = outward(FOR_GONE, clients=(INNER, "10.1.0.8"), to="10.2.0.9", sent_to="10.2.0.9")
+    assert [one.stops for one in two] == [True]
+
+
 @pytest.mark.parametrize(("rules", "more"), [
-    ((FOR_ANOTHER, FOR_ALL), {}),  # it is translated
+    ((FOR_OTHER, FOR_ALL), {}),  # it is translated
+    ((FOR_GONE, FOR_ALL), {}),
     ((), {}),  # another router translates
-    ((FOR_ANOTHER,), {"to": "10.2.0.9"}),  # both are private
-    ((FOR_ANOTHER,), {"routes": (route("198.51.100.0/24", "a0", "10.0.0.254"),)}),  # a partner
+    ((replace(FOR_GONE, does=(*named(b"eth"), ("masq",))),), {"to": "10.2.0.9"}),  # of several
+    ((FOR_OTHER,), {"to": "10.2.0.9"}),  # both are private
+    ((FOR_OTHER,), {"routes": (route("198.51.100.0/24", "a0", "10.0.0.254"),)}),  # a partner
 ])  # fmt: skip
 def test_a_private_address_is_no_trouble_where_others_may_know_it(rules: Any, more: Any) -> None:
     assert not [one for one in outward(*rules, **more) if one.stops]

@@ -58,14 +58,15 @@ class WayFact:
 def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
     """One fact for each destination in trouble whose way was read.
 
-    Of connections of other namespaces that one thing stops, one stands for all.
+    Of connections of other namespaces, or of clients of this router, that one thing stops, one
+    stands for all.
     """
     if "ways" not in frame.tables:
         return ()
     found: dict[str, WayFact] = {}
     for number, one in enumerate(troubles(frame, facts)):
         made = _fact(one, frame)
-        alike = made.stops and bool(one.space)
+        alike = made.stops and bool(one.space or one.places == ("masked",))
         found.setdefault(f"{made.nic} {made.decider}" if alike else str(number), made)
     return tuple(found.values())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ...collect.nft_rules import Words
@@ -33,6 +34,9 @@ _ENDS: Final = frozenset(("immediate", "queue", "reject", "nat", "redir", "masq"
 _HARMLESS: Final = frozenset(("counter", "log", "tcpmss", "notrack", "objref", "last", "comment"))
 # a map may have a verdict for the packet, and it is not known which; it may drop
 UNKNOWN, MAY_DROP = "?", "?0"
+# what NFT_META_IIFNAME and NFT_META_OIFNAME load, and the hexadecimal digits of a whole name
+_SIDES: Final[Mapping[Words, str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
+_NAME: Final = 32
 NO_SETS: Final[Mapping[str, SetRow]] = {}
 
 
@@ -175,6 +179,18 @@ def ports(does: tuple[Words, ...]) -> list[int]:
             case "cmp", [register, 0, str(data)] if register in registers:
                 found.append(int(data, 16))
     return found
+
+
+def interfaces(does: tuple[Words, ...]) -> list[tuple[str, str]]:
+    """The interfaces that the expressions name whole: `arrives` or `leaves`, and the name.
+
+    nft fills the name with zeros, iptables ends it with one; a part of a name has none.
+    """
+    pairs = ((_SIDES[loads[:2]], test) for loads, test in pairwise(does)
+             if loads[:2] in _SIDES and (test[0], test[2:3]) == ("cmp", (0,)))  # fmt: skip
+    whole = ((side, str(test[-1])) for side, test in pairs)
+    return [(side, bytes.fromhex(raw).rstrip(b"\0").decode(errors="replace"))
+            for side, raw in whole if raw.endswith("00") or len(raw) == _NAME]  # fmt: skip
 
 
 class _Memory:

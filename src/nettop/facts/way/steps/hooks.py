@@ -28,7 +28,7 @@ from ..chains import (
 )
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
-from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet
+from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet, interfaces
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
@@ -37,9 +37,6 @@ _SIDES: Final[Mapping[tuple[str | int, ...], str]] = {
     (1, 12, 4): "source", (1, 16, 4): "to", (1, 8, 16): "source", (1, 24, 16): "to",
 }  # fmt: skip
 BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
-# what NFT_META_IIFNAME and NFT_META_OIFNAME load, and the hexadecimal digits of a whole name
-_NAMES: Final[Mapping[tuple[str | int, ...], str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
-_WHOLE: Final = 32
 LEAST: Final = 2  # tests of a rule: with one alone it is for all at that interface
 MOST: Final = 3  # rules in turn that would drop the same packets
 _HOOKS: Final = {
@@ -158,11 +155,7 @@ def _renamed(leg: Leg, chain: HookRow, packet: Packet) -> tuple[str, str, bool]:
     In words, what cures it, and whether no rule names the interface which they pass instead.
     """
     links, rules = leg.host.links, leg.host.frame.rows("nft_rules")
-    pairs = (pair for rule in rules for pair in pairwise(rule.does) if pair[0][:2] in _NAMES)
-    whole = ((_NAMES[loads[:2]], str(test[-1])) for loads, test in pairs
-             if test[0] == "cmp" and len(str(test[-1])) == _WHOLE)  # fmt: skip
-    known = {(side, bytes.fromhex(raw).rstrip(b"\0").decode(errors="replace"))
-             for side, raw in whole}  # fmt: skip
+    known = {one for rule in rules for one in interfaces(rule.does)}
     for side, name in sorted(known) if links else ():
         real, way = getattr(packet, side), "come" if side == "arrives" else "leave"
         other = replace(packet, **{side: name})  # type: ignore[arg-type]

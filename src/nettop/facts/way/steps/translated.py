@@ -18,7 +18,7 @@ from ..chains import MASKS, numbered, passed, placed, shown, tabled
 from ..flow import PASSES, STOPS, SUSPECT, Host, Step, inside, network
 from ..legs import THROUGH, Leg, entries
 from ..lookup import lookup
-from ..packet import Packet
+from ..packet import Packet, interfaces
 
 PLACE: Final = 5
 _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links to a common network
@@ -86,20 +86,22 @@ def _hairpin(leg: Leg) -> Iterator[Step]:
     )  # fmt: skip
 
 
-def _sourced(leg: Leg) -> bool | None:
-    """Whether a rule replaces the source of a forwarded flow, whose answers the part is of.
+def _sourced(leg: Leg, leaves: str = "") -> RuleRow | bool | None:
+    """The rule that replaces the source of a forwarded flow, whose answers the part is of, or not.
 
-    None: whether one does depends on what is not known here.
+    None: whether one does depends on what is not known here. `leaves`: as if it left by another
+    interface.
     """
     flow, asked = leg.flow, leg.question
     packet = Packet(
         flow.to, asked.to, flow.protocol, flow.port,
-        arrives=leg.hop.interface or "", leaves=asked.arrives,
+        arrives=leg.hop.interface or "", leaves=leaves or asked.arrives,
     )  # fmt: skip
     families = "ip6" if ":" in flow.to else "ip", "inet"
     ends = list(passed(leg.host, "postrouting", families, packet))
-    if any(ended.verdict == "nat" for _, ended, _ in ends):
-        return True
+    for _, ended, _ in ends:
+        if ended.verdict == "nat":
+            return ended.rule or True
     return None if any(what in ("nat", MASKS) for *_, does in ends for _, what in does) else False
 
 
@@ -115,6 +117,15 @@ def _private(leg: Leg) -> Iterator[Step]:
     know a route back, so only what leaves by a default route counts.
     """
     host, client, to, name = leg.host, leg.question.to, leg.flow.to, leg.question.arrives
+    if leg.back and leg.role == THROUGH and (renamed := _renamed(leg)):
+        rule, before = renamed
+        yield Step(
+            "masked", SUSPECT, f"{numbered(rule)} ({tabled(rule)}) translates the source of what "
+            f"leaves by {before}, which this host does not have; packets leave by {name} with "
+            "their own source", shown(rule),
+            f"correct {before} to {name} in that rule, or {_masks(rule, name)}",
+        )  # fmt: skip
+        return
     own = [f"{one.address}/{one.prefix}" for one in host.addresses]
     there = any(inside(to, net) for net in (*_PRIVATE, *own))
     if (
@@ -132,15 +143,37 @@ def _private(leg: Leg) -> Iterator[Step]:
         return
     rule = masks[0]
     by = _outward(host, rule)
-    gone = ", which this host does not have" * (by not in host.links)
-    limit = f"what leaves by {by}{gone}" if by else "others"
-    change = f"iptables -t nat -A {rule.chain} -o {name} -j MASQUERADE" if rule.old else (
-        f'nft add rule {placed(rule)} oifname "{name}" masquerade')  # fmt: skip
+    limit = f"what leaves by {by}" if by else "others"
     yield Step(
         "masked", SUSPECT, f"the private source address {client} leaves by {name} as it is: no "
         f"rule of this host translates it, and {numbered(rule)} ({tabled(rule)}) is for {limit}",
-        shown(rule), change,
+        shown(rule), _masks(rule, name),
     )  # fmt: skip
+
+
+def _masks(rule: RuleRow, name: str) -> str:
+    """The rule for another interface."""
+    if rule.old:
+        return f"iptables -t nat -A {rule.chain} -o {name} -j MASQUERADE"
+    return f'nft add rule {placed(rule)} oifname "{name}" masquerade'
+
+
+def _renamed(leg: Leg) -> tuple[RuleRow, str] | None:
+    """The rule that would translate the source if the way out had the name of no interface here.
+
+    The way out is that of a default route: others may know a way back to this network.
+    """
+    host, rules = leg.host, leg.host.frame.rows("nft_rules")
+    usual = any(row.interface == leg.question.arrives and not network(row.to).prefixlen
+                for row in host.fib)  # fmt: skip
+    if not usual or _sourced(leg) is not False:
+        return None
+    names = {name for rule in rules for side, name in interfaces(rule.does) if side == "leaves"}
+    for name in sorted(names.difference(host.links)):
+        rule = _sourced(leg, name)
+        if isinstance(rule, RuleRow):
+            return rule, name
+    return None
 
 
 def _outward(host: Host, rule: RuleRow) -> str:
