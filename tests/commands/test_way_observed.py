@@ -4,12 +4,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from way_tables import FAR, NEAR, SOUND, frame, link, qdisc
+from way_tables import FAR, NEAR, SOUND, frame, link, qdisc, route
 
 from nettop.collect import half_open
 from nettop.commands import _way
 from nettop.facts.way import Flow, walk
 
+ABROAD = "198.51.100.9"
 HOST: Any = {
     "links": [*SOUND["links"], link("ifb0", 9, kind="ifb", up=False)],
     "qdiscs": [qdisc("a0", "ingress", root=False)],
@@ -37,3 +38,17 @@ def test_drops_of_the_flow_are_a_doubt(
     assert (suspect is not None) is found
     if suspect is not None:
         assert suspect.change == "ip link set ifb0 up"
+
+
+def test_handshakes_that_are_repeated_show_the_way_of_what_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    repeated = half_open.Row(NEAR, 80, 3, unheard=3, client=ABROAD)
+    monkeypatch.setattr(half_open, "now", lambda _: [repeated])
+    monkeypatch.setattr("nettop.host.bpf.arp.hops", lambda *_: ())
+    seen = frame(fib=[*SOUND["fib"][:-1], route("0.0.0.0/0", "b0", "10.1.0.254")])
+    way = walk(Flow(ABROAD, origin=NEAR), seen)
+    assert way.suspect is None
+    suspect = _way._observed(SimpleNamespace(), way, seen, drops=False).suspect
+    assert suspect is not None
+    assert suspect.saw.startswith(f"{NEAR} is an address of a0, and what it sends to {ABROAD}")

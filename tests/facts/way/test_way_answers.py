@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from way_tables import FAR, GATEWAY, NEAR, SOUND, answer, frame, link, listener, route, rule, went
 
 from nettop.collect import addresses, half_open, snmp
@@ -92,6 +93,43 @@ def test_connections_that_do_not_open_are_in_trouble() -> None:
     assert (one.id, one.asks, one.sockets, one.share) == (
         "10.0.0.1:80", "10.0.0.1:80 --from 10.9.0.7%a0", 3, 1.0,
     )  # fmt: skip
+
+
+EMPTY = {"fib": [*SOUND["fib"][:-1], route("0.0.0.0/0", "b0", "10.1.0.254")],
+         "routing_rules": RULES}  # fmt: skip
+IS_EMPTY = "(route 0.0.0.0/0; rule 100 from 10.0.0.1/32 leads to table 100, which is empty)"
+
+
+def test_a_rule_whose_table_lost_its_routes_is_named() -> None:
+    (one,) = facts(**EMPTY, half_open=[waits()])
+    assert one.decider == (
+        f"10.0.0.1 is an address of a0, and its answers to 10.9.0.7 leave by b0 {IS_EMPTY}"
+    )
+    assert one.change == (
+        "ip route replace default via GATEWAY dev a0 table 100, and let what sets the routes of "
+        "a0 do so each time that it comes up"
+    )
+    (step,) = aside(**EMPTY)  # also before a client comes
+    assert step.outcome == SUSPECT
+
+
+@folded(("more", "said"), [
+    (EMPTY, IS_EMPTY),
+    ({**EMPTY, "routing_rules": SOUND["routing_rules"]}, ""),  # nothing leads to a0
+    ({**EMPTY, "routing_rules": SOUND["routing_rules"], "half_open": [waits()]},
+     "(route 0.0.0.0/0)"),
+    ({**EMPTY, "routing_rules": [rule(100, 100), *RULES[1:]]}, ""),  # for all packets: a VPN is off
+    ({**EMPTY, "routing_rules": [rule(100, 100, source="10.7.0.1/32"), *RULES[1:]]}, ""),
+    ({**EMPTY, "fib": SOUND["fib"]}, ""),  # leaves by a0 all the same
+    (AWAY, ""),
+])  # fmt: skip
+def test_what_this_host_sends_from_an_address_of_another_interface(
+    more: dict[str, Any], said: str
+) -> None:
+    way = went(CLIENT, frame(**more), port=443, origin=NEAR)
+    told = [one.saw for one in way.steps if one.outcome == SUSPECT]
+    begins = "10.0.0.1 is an address of a0, and what it sends to 10.9.0.7 leaves by b0 "
+    assert told == ([begins + said] if said else [])
 
 
 def test_others_that_are_answered_the_same_way_tell_that_it_works() -> None:

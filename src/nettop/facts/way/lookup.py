@@ -39,11 +39,12 @@ class Found:
     doubt: str = ""  # why the kernel may decide otherwise
     by: RuleRow | None = None  # that led to the table of the routes
     passed_over: tuple[RuleRow, FibRow] | None = None  # of no route: the first, and the rule
+    empty: RuleRow | None = None  # the first for some packets alone whose table has no route at all
 
 
 def lookup(host: Host, question: Question) -> Found:
     """The route to a destination by rules and tables."""
-    doubt, passed_over = "", None
+    doubt, passed_over, empty = "", None, None
     for rule, table in _tables(host, question):
         portless = not question.port and rule is not None and (rule.protocol or rule.ports)
         if rule is not None and (rule.more or portless):
@@ -57,8 +58,17 @@ def lookup(host: Host, question: Question) -> Found:
             passed_over = passed_over or (rule, routes[0]) if routes and not long else passed_over
             routes = long
         if routes and routes[0].kind != "throw":
-            return Found(routes[0].kind, routes, None, doubt, rule)
-    return Found(doubt=doubt, passed_over=passed_over)
+            return Found(routes[0].kind, routes, None, doubt, rule, empty=empty)
+        if rule is not None and empty is None and not selects(rule).endswith(" from all"):
+            empty = None if _filled(host, rule) else rule
+    return Found(doubt=doubt, passed_over=passed_over, empty=empty)
+
+
+def _filled(host: Host, rule: RuleRow) -> bool:
+    """Whether the table of a rule has a route, or may have one: it was not read."""
+    if host.unread("fib"):
+        return True
+    return any(row.table == rule.table and row.family == rule.family for row in host.fib)
 
 
 def _tables(host: Host, question: Question) -> Iterator[tuple[RuleRow | None, int]]:

@@ -1,8 +1,10 @@
-"""The interface of the answers, beside that of what they answer.
+"""The interface of the answers, beside that of what they answer, or of the address that sends.
 
 By the routes of most hosts both are one. A routing rule for the source address, or one default
 route for several interfaces, sends the answers elsewhere. That is right where the networks behind
-both interfaces know this host's address; a filter or a strict router there drops such answers.
+both interfaces know this host's address; a filter or a strict router there drops such answers. The
+routes of a table go when their interface goes down, and the rule that leads there stays: then the
+answers follow the next rule that has a route (fib_rules_lookup()).
 """
 
 from __future__ import annotations
@@ -18,32 +20,55 @@ PLACE: Final = 25
 
 
 def look(leg: Leg) -> Iterator[Step]:
-    """Answers that leave by another interface; a doubt where they are repeated in vain."""
-    hop, question, arrives = leg.hop, leg.question, leg.flow.arrives
-    if leg.role != OUT or not leg.back or hop.kind != "unicast" or not arrives:
+    """Answers that leave by another interface; a doubt where they are repeated in vain.
+
+    So is what is sent from an address of another interface, as far as its handshakes show it.
+    """
+    hop, question = leg.hop, leg.question
+    to, own = question.to, question.source
+    arrives = leg.flow.arrives if leg.back else _place(leg.host, own if leg.flow.origin else "")
+    if leg.role != OUT or hop.kind != "unicast" or not arrives:
         return
-    yield from _beside(leg)
-    if _alike(leg.host, arrives, hop) or address(question.to).is_link_local:
+    if leg.back:
+        yield from _beside(leg)
+    waits, empty = _repeated(leg.host, own, leg.flow.port if leg.back else 0), hop.found.empty
+    if _alike(leg.host, arrives, hop) or address(to).is_link_local:
         return
-    to, own, six = question.to, question.source, "-6 " if ":" in question.to else ""
-    rule = hop.found.by if any(row.interface == hop.interface for row in hop.found.routes) else None
-    if rule is not None and (rule.source or rule.to or rule.mark):
-        by, table = f"{selects(rule)}, table {rule.table}", str(rule.table)
-        rest = f"or ip {six}rule del priority {rule.priority}"
-    else:
-        by, table, rest = f"route {hop.network}", "T", f"ip {six}rule add from {own} lookup T"
-    change = f"ip {six}route replace default via GATEWAY dev {arrives} table {table}; {rest}"
-    waits = _repeated(leg.host, own, leg.flow.port)
-    here = any(one.interface == arrives and one.address == own for one in leg.host.addresses)
-    saw = (
-        f"{own} is an address of {arrives}, and its answers to {to} leave by {hop.interface}"
-        if here
-        else f"what {to} sends to {own} arrives on {arrives}, and is answered on {hop.interface}"
-    )
+    if not (leg.back or waits or empty):
+        return
+    by, change = _led(leg, arrives)
+    saw = f"what {to} sends to {own} arrives on {arrives}, and is answered on {hop.interface}"
+    if _place(leg.host, own) == arrives:
+        sent = f"its answers to {to} leave" if leg.back else f"what it sends to {to} leaves"
+        saw = f"{own} is an address of {arrives}, and {sent} by {hop.interface}"
+    six = "-6 " if ":" in to else ""
     yield Step(
-        "answers", SUSPECT if waits else HIDDEN, f"{saw} ({by})",
+        "answers", SUSPECT if waits or empty else HIDDEN, f"{saw} ({by})",
         f"ip {six}rule; ip {six}route get {to} from {own}", change,
     )  # fmt: skip
+
+
+def _led(leg: Leg, arrives: str) -> tuple[str, str]:
+    """What leads the packets there, and what leads them to the interface of their address."""
+    hop, six, empty = leg.hop, "-6 " if ":" in leg.question.to else "", leg.hop.found.empty
+    route = f"ip {six}route replace default via GATEWAY dev {arrives} table"
+    rule = hop.found.by if any(row.interface == hop.interface for row in hop.found.routes) else None
+    if empty is not None:
+        by = f"route {hop.network}; {selects(empty)} leads to table {empty.table}, which is empty"
+        again = f"and let what sets the routes of {arrives} do so each time that it comes up"
+        return by, f"{route} {empty.table}, {again}"
+    if rule is not None and (rule.source or rule.to or rule.mark):
+        by, table = f"{selects(rule)}, table {rule.table}", str(rule.table)
+        return by, f"{route} {table}; or ip {six}rule del priority {rule.priority}"
+    return (f"route {hop.network}",
+            f"{route} T; ip {six}rule add from {leg.question.source} lookup T")  # fmt: skip
+
+
+def _place(host: Host, own: str) -> str:
+    """The interface that has an address, which is of this link; empty: a loopback one, or none."""
+    names = (one.interface for one in host.addresses if one.address == own)
+    link = host.links.get(next(names, ""))
+    return "" if link is None or link.loopback or link.kind == "dummy" else link.interface
 
 
 def _beside(leg: Leg) -> Iterator[Step]:
