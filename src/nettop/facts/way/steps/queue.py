@@ -70,25 +70,35 @@ def _drops(leg: Leg, row: QdiscRow) -> Step | None:
 
 
 def _taken(leg: Leg, row: QdiscRow) -> Step | None:
-    """A filter that redirects received packets to another interface: they do not come here.
+    """A filter that redirects packets to another interface: they do not come here.
 
     Those of an IFB come back; a guest takes what goes to its TAP, or to where its own come from.
-    Which packets is not read.
+    One that is down takes none, and they are dropped (tcf_mirred_to_dev()). Which packets is not
+    read.
     """
     name, links = row.interface, leg.host.links
     rules = leg.host.frame.rows("filters")
     back = {one.interface for one in rules if (one.action, one.target) == ("redirect", name)}
+    hooks = ("ingress", "egress") if name == leg.hop.interface else ("ingress",)
     for rule in rules:
         to = links.get(rule.target)
-        away = to is not None and to.kind not in ("ifb", "tun") and rule.action == "redirect"
-        away = away and rule.target not in back
-        if away and rule.packets and (rule.interface, rule.parent) == (name, "ingress"):
+        here = rule.interface == name and rule.parent in hooks and rule.action == "redirect"
+        if not here or to is None or not rule.packets:
+            continue
+        saw = f"the filter pref {rule.priority} ({rule.kind}) of {rule.parent} on {name} redirects "
+        show = f"tc -s filter show dev {name} {rule.parent}"
+        remove = f"or tc filter del dev {name} {rule.parent} pref {rule.priority}"
+        if not to.up:
             return Step(
-                "queue", SUSPECT, f"the filter pref {rule.priority} ({rule.kind}) of ingress on "
-                f"{name} redirects packets to {rule.target}: this host gets none of those",
-                f"tc -s filter show dev {name} ingress",
-                f"mirror them instead (action mirred egress mirror dev {rule.target}), or tc "
-                f"filter del dev {name} ingress pref {rule.priority}",
+                "queue", SUSPECT, f"{saw}packets to {rule.target}, which is down: they are dropped",
+                show, f"ip link set {rule.target} up, {remove}",
+                qdisc=f"{name}/{row.kind}-{row.handle}",
+            )  # fmt: skip
+        if rule.parent == "ingress" and to.kind not in ("ifb", "tun") and rule.target not in back:
+            return Step(
+                "queue", SUSPECT, f"{saw}packets to {rule.target}: this host gets none of those",
+                show, f"mirror them instead (action mirred egress mirror dev {rule.target}), "
+                f"{remove}",
             )  # fmt: skip
     return None
 
