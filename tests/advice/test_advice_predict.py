@@ -245,13 +245,12 @@ def test_a_fix_relieves_stages_of_its_rule(rule: Make) -> None:
         ({"retransmit_ratio": 0.002}, "tcp_sack", "warning"),
         ({"retransmit_ratio": 0.0, "out_of_order": 0.002}, "tcp_sack", "warning"),  # it receives
         ({}, "tcp_sack", "warning"),  # nothing moves: what it costs is not known
-        ({"retransmit_ratio": 0.0}, "tcp_window_scaling", "warning"),
     ],
 )
 def test_without_losses_the_repair_of_losses_has_no_effect_now(
     host: dict[str, float], off: str, severity: str
 ) -> None:
-    every = ("tcp_sack", "tcp_dsack", "tcp_window_scaling")
+    every = ("tcp_sack", "tcp_dsack")
     sysctls = {f"net.ipv4.{name}": int(name != off) for name in every}
     (rule,) = (one for one in load([RULES]) if one.id == "loss-recovery-crippled")
     now = replace(facts({"host": {"cpus": 4, **host}, "sysctls": sysctls}, "server"))

@@ -13,8 +13,8 @@ from chain.sites import HOSTS, NETTOP, Host, cut_by_the_change, until
 from chain.terminal import drawn
 from chain.watching import Prometheus, instance, labels
 
-RULES: Final = ("loss-recovery-crippled", "offloads-off")
-ALERT: Final = "NettopLossRecoveryCrippled"
+RULES: Final = ("window-scaling-off", "offloads-off")
+ALERT: Final = "NettopWindowScalingOff"
 FAULTY, FIXED = ("off", "off"), ("on", "on")  # window scaling, segmentation offload
 
 

@@ -210,7 +210,7 @@ def test_a_route_keeps_everything_but_the_one_metric(nettop: Nettop) -> None:
 
 
 def test_a_finding_is_applied_exported_and_undone(nettop: Nettop) -> None:
-    names = ["net.ipv4.tcp_sack", "net.ipv4.tcp_window_scaling"]
+    names = ["net.ipv4.tcp_sack", "net.ipv4.tcp_dsack"]
     finding = "loss-recovery-crippled@host"
 
     def values() -> list[str]:

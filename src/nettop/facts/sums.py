@@ -32,6 +32,7 @@ from .single import triple
 from .way.chains import few_ports
 from .way.flow import FILTERED
 
+UNSCALED: Final = 65_535  # bytes: the largest window without window scaling (RFC 7323, 2.1)
 # what the host has of the table snmp
 _SNMP: Final = {f.name: f.metadata["of"] for f in fields(HostFact) if "of" in f.metadata}
 RATES: Final = tuple(name for name, of in _SNMP.items() if of.metadata["kind"] == "counter")
@@ -287,12 +288,14 @@ def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
     cap = triple(sysctls.get("net.ipv4.tcp_rmem"))
     bulk = [flow for flow in sums.flows if flow.bulk]
     trips = {f.id: f.rtt if f.min_rtt is None else f.min_rtt for f in sums.flows}
+    longest = largest(trips[flow.id] for flow in bulk)
     moving = [trip for f in bulk if (trip := trips[f.id]) is not None]
     return {
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
         "out_of_order": largest(flow.out_of_order for flow in bulk),
-        "max_rtt": largest(trips[flow.id] for flow in bulk),
+        "max_rtt": longest,
+        "unscaled_rate": 8 * UNSCALED / longest if longest else None,
         "median_rtt": middle(moving),
         "max_bdp": largest(flow.bdp for flow in sums.flows),
         "receive_bdp": _receive_bdp(sums.flows, cap),

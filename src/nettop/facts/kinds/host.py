@@ -97,6 +97,7 @@ class HostFact:
         "largest share of the segments of a bulk flow that came behind a gap", "ratio"
     )
     max_rtt: float | None = maybe("largest RTT of a bulk flow, without queueing", "s")
+    unscaled_rate: float | None = maybe("rate of a window of 64 KiB over that RTT", "bit/s")
     median_rtt: float | None = maybe("median RTT of the bulk flows, without queueing", "s")
     max_bdp: float | None = maybe("largest bandwidth-delay product of a flow", "bytes")
     max_speed: float | None = maybe("fastest physical link", "bit/s")
