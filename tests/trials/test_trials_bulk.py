@@ -79,6 +79,20 @@ def test_an_end_that_breaks_off_ends_its_connection_alone(
     assert all(one.bytes == other.bytes > 0 for one, other in zip(near[1:4], far[1:4], strict=True))
 
 
+def test_only_who_had_a_full_record_waits_for_full_records(
+    ends: tuple[list[bulk.Connection], list[bulk.Connection]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "time", Own())
+    near, far = ends
+    for one, size in ((far[2], 10), (far[3], LENGTH)):
+        one.sock.send(bytes(size))
+        one.sock.shutdown(socket.SHUT_WR)
+    bulk.in_turn(near[1:4], memoryview(bytearray(LENGTH)), 0.05)
+    assert near[1].bytes > 0
+    least = [one.sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) for one in near[1:4]]
+    assert least == [1, 1, LENGTH]
+
+
 @pytest.mark.parametrize(
     ("streams", "pace", "length"),
     [(1, 0.0, 131072), (2, 0.0, 524288), (16, 0.0, 524288), (4, 1e6, 131072)],
