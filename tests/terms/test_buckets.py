@@ -1,22 +1,54 @@
 """Buckets of times: every time has one, and its middle is near."""
 
+from collections.abc import Callable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettop.host.bpf import assembler as a
+from nettop.host.bpf import delays
 from nettop.terms.braille import histogram
-from nettop.terms.buckets import FINE, above, middle, quantile, span
+from nettop.terms.buckets import above, middle, quantile, span
 
 BUCKETS = range(4 * 62)
 
 
+def code(parts: a.Parts) -> int:
+    """Of an instruction."""
+    (one,) = parts
+    assert isinstance(one, a.Instruction)
+    return one.code
+
+
+STEPS: dict[
+    int, Callable[[int, int, int], int]
+] = {  # code → the register after it, of its value before, the other register, and the number
+    code(a.move(0, 0)): lambda _old, of, _number: of,
+    code(a.add(0, 0)): lambda old, of, _number: old + of,
+    code(a.negate(0)): lambda old, _of, _number: -old,
+    code(a.number(0, 0)): lambda _old, _of, number: number,
+    code(a.change(0, "+", 0)): lambda old, _of, number: old + number,
+    code(a.change(0, ">>", 0)): lambda old, _of, number: old >> number,
+}
+PROGRAM = delays.since()
+
+
 def bucket(time: int) -> int:
-    """As the program in the kernel does it (`bpf.delays.since`)."""
-    number = 0
-    for shift in (32, 16, 8, 4, 2, 1):
-        if time >> shift >= FINE:
-            time >>= shift
-            number += FINE * shift
-    return number + time
+    """What the program in the kernel stores (`bpf.delays.since`) so long after it began at 0."""
+    registers, at = [0] * 11, 0
+    while at < len(PROGRAM):
+        one = PROGRAM[at]
+        at += 1
+        if isinstance(one, str):
+            continue
+        old, of, number = registers[one.to], registers[one.of], int(one.value)
+        if one.code == a.CALL:
+            registers[a.R0] = time
+        elif one.code in STEPS:
+            registers[one.to] = STEPS[one.code](old, of, number)
+        elif one.code == code(a.when(0, "<", 0, "")) and old < number:
+            at = PROGRAM.index(str(one.offset))
+    return registers[a.R9]
 
 
 def test_buckets_follow_one_another_without_a_gap() -> None:
