@@ -7,7 +7,7 @@ from flow_tables import HOST, task
 from folded import folded
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
-from nettop.collect import classes, pause, qdiscs, sysctls
+from nettop.collect import classes, pause, qdiscs, sysctls, throttling
 from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
@@ -240,6 +240,14 @@ def test_a_quota_of_another_cgroup_does_not_limit_the_thread(group: str | None) 
     found = flow(limits(lambda s: {
         **moment(s, ran=0.2, group="cpu:/one/two", throttled=0.9),
         "threads": [moment(s, ran=0.2, group=group)["threads"][0]],
+    }))  # fmt: skip
+    assert found.stage.stage != "thread"
+
+
+def test_a_cgroup_in_which_nothing_ran_was_not_throttled() -> None:
+    still = [throttling.Row("cpu:/one", 2.0, 9, 9)]
+    found = flow(limits(lambda s: {
+        **moment(s, ran=0.2, group="cpu:/one", throttled=0.9), "throttling": still,
     }))  # fmt: skip
     assert found.stage.stage != "thread"
 
