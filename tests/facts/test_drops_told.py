@@ -5,10 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folded import folded
 from way_tables import SOUND, link, qdisc, route
 
 from nettop.collect import (
     drop_reasons,
+    groups,
     link_stats,
     nft_hooks,
     nft_rules,
@@ -302,3 +304,25 @@ def test_a_queue_without_room_for_what_a_sender_sends_at_once_is_told(
                entries_of={"qdiscs": counts})  # fmt: skip
     said = "pfifo 10: of a0 (parent 1:10) has room for 3 packets only"
     assert (one.means.startswith(said), one.rule == "") == (named, named)
+
+
+@folded(("group", "place", "on", "means", "kind"), [
+    ("239.13.1.1", "ip_rcv_finish_core", ["b0"],
+     "239.13.1.1 arrives on a0, and is joined on b0 alone", "turned away"),
+    ("ff3e::7", "ip6_mc_input", ["b0", "c0"],
+     "ff3e::7 arrives on a0, and is joined on b0, c0 alone", "turned away"),
+    ("239.13.1.1", "ip_rcv_finish_core", ["a0", "b0"], "Nobody joined", "turned away"),
+    ("239.13.1.1", "ip_rcv_finish_core", [], "Nobody joined", "turned away"),
+    ("239.13.1.1", "another", ["b0"], "", "unknown"),
+])  # fmt: skip
+def test_a_group_that_is_joined_on_another_interface_is_told_with_both(
+    group: str, place: str, on: list[str], means: str, kind: str
+) -> None:
+    row = seen("NOT_SPECIFIED", place, source="fd00::1" if ":" in group else "10.0.0.2", to=group)
+    one = told(row, groups=[groups.Row(name, group) for name in on],
+               sockets_udp=[replace(SERVED, local="::" if ":" in group else "0.0.0.0",
+                                    ipv6=":" in group)])  # fmt: skip
+    assert (one.means.startswith(means), one.kind) == (True, kind)
+    if "alone" in means:
+        assert f"route add {group}/{128 if ':' in group else 32} dev a0`" in one.advice
+        assert one.exact

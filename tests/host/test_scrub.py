@@ -301,3 +301,18 @@ def test_the_names_of_unix_sockets_and_control_groups_are_private() -> None:
     assert "joe" not in scrubbed
     assert "sendto;peer=82,/file; EAGAIN" in scrubbed
     assert "bind;;own@/group,other@/group EPERM" in scrubbed
+
+
+def test_groups_are_replaced_as_where_packets_go() -> None:
+    """The number of IPv4 is in the order of a little-endian host."""
+    groups = {
+        "/proc/net/igmp": "\t\t\t\t0203010A     1 0:00000000\t\t0\n",
+        "/proc/net/igmp6": "2 eth0 20010db8000000000000000000000001 1 00000004 0\n",
+    }
+    text = "c\n" + "".join(f"-- {name} --\n{body}" for name, body in groups.items())
+    names = Names(KEY)
+    replay = Replay(scrub(text, names))
+    four = bytes.fromhex(replay.text("/proc/net/igmp").split()[0])[::-1]
+    assert four == names.address(bytes([10, 1, 3, 2]))
+    six = ipaddress.ip_address(bytes.fromhex(replay.text("/proc/net/igmp6").split()[2]))
+    assert six.packed == names.address(ipaddress.ip_address("2001:db8::1").packed)

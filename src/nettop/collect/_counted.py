@@ -77,6 +77,7 @@ def told(word: str) -> str:
 
 UNKNOWN: Final = "unknown"
 NORMAL: Final = "normal"
+TURNED: Final = "turned away"
 RETURNED: Final = "returned"  # a datagram that a socket gave back: a fault if all are
 
 

@@ -1,4 +1,4 @@
-"""A queue that drops because it is small, or its interface takes nothing; and a VXLAN that drops.
+"""A queue that drops because it is small, or its interface takes nothing; a VXLAN; a group.
 
 `seen`: the drop and the host, as in `drop_causes`. What of the configuration of a VXLAN decides
 about what arrives: drivers/net/vxlan/vxlan_core.c, vxlan_rcv().
@@ -6,9 +6,12 @@ about what arrives: drivers/net/vxlan/vxlan_core.c, vxlan_rcv().
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..collect._counted import TURNED
+from ..terms.text import few
 from .kinds.qdisc import LEAST
 from .way.steps.queue import BOUNDS, HEADER, needed
 
@@ -100,3 +103,30 @@ def down(seen: Any) -> Mapping[str, Any]:
     links, nics = seen.host.links, seen.drop.nics.split(", ")
     every = all(nic in links and not links[nic].up for nic in nics)
     return {"nic": seen.drop.nic} if every else {}
+
+
+GROUPS: Final = ("ip_rcv_finish_core", "ip6_mc_input")  # drop packets to a group not joined there
+NAMED: Final = 3  # interfaces
+
+
+def joined(seen: Any) -> Mapping[str, Any]:
+    """The interfaces on which such a group is joined, where that by which it comes is not one.
+
+    An interface may take IPv6 multicast for no reason, so it is told where a socket wants it.
+    """
+    places, on = Counter[tuple[str, str]](), dict[str, list[str]]()
+    for row in seen.rows:
+        link = seen.host.numbered.get(row.interface)
+        if row.place in GROUPS and row.to and link is not None:
+            places[row.to, link.interface] += row.packets
+    for one in seen.host.frame.rows("groups"):
+        on.setdefault(one.group, []).append(one.interface)
+    for (group, nic), _ in places.most_common():
+        if nic not in on.get(group, (nic,)):
+            six = ":" in group
+            return {
+                "nic": nic, "group": group, "on": few(sorted(on[group]), NAMED),
+                "kind": TURNED if seen.drop.wanted else seen.drop.kind,
+                "six": "-6 " * six, "length": 128 if six else 32,
+            }  # fmt: skip
+    return {}

@@ -20,7 +20,7 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
-from .device_causes import dead, down, headed, short, sized, twin
+from .device_causes import dead, down, headed, joined, short, sized, twin
 from .flow_words import end, owners
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
@@ -379,7 +379,9 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
-    "NOT_SPECIFIED": {"programmed": _programmed, "unkeyed": _unkeyed, "first": _first},
+    "NOT_SPECIFIED": {
+        "joined": joined, "programmed": _programmed, "unkeyed": _unkeyed, "first": _first,
+    },
     "XDP": {"first": _first},
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},

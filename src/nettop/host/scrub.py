@@ -32,6 +32,8 @@ _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA
 _IP4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9a-fA-F:.])")
 _COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
+_GROUPS4 = re.compile(r"(?<=\t)[0-9A-F]{8}\b")
+_GROUPS6 = re.compile(r"\b[0-9a-f]{32}\b")
 _HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
 _HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
 _NAMED = re.compile(r"(;peer=\d+),[^; ]*")  # of failed calls: the name of a Unix socket
@@ -88,10 +90,19 @@ def _body(name: str, body: str, names: Names) -> str:
         body = _GROUP.sub("@/group", _NAMED.sub(r"\1,/file", body))
     if name.startswith(_TEXTS_WITHOUT_ADDRESSES):
         return _names(body, names)
+    return _text(_hexadecimal(name, body, names), names)
+
+
+def _hexadecimal(name: str, body: str, names: Names) -> str:
+    """The addresses of sockets, and of groups, which IPv6 has in the order of the network."""
     if name.startswith(("/proc/net/udp", "/proc/net/tcp", "/proc/net/raw")):
         body = _HEX4.sub(lambda m: _hex(m[1], names), body)
         body = _HEX6.sub(lambda m: _hex(m[1], names), body)
-    return _text(body, names)
+    if name == "/proc/net/igmp":
+        body = _GROUPS4.sub(lambda m: _hex(m[0], names), body)
+    if name == "/proc/net/igmp6":
+        body = _GROUPS6.sub(lambda m: names.address(bytes.fromhex(m[0])).hex(), body)
+    return body
 
 
 def _text(text: str, names: Names) -> str:

@@ -17,6 +17,7 @@ from ...collect.ways import Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
+from ..device_causes import GROUPS
 from ..drop_causes import BACK, DISCARDED, HOPS, SUMS
 from ..elsewhere import names
 from ..flow_words import owners
@@ -158,10 +159,10 @@ def _beside(frame: Frame) -> Iterator[Question]:
     """About packets that are no flow in trouble, though their drop is told by what is read so.
 
     The way back to sources that the reverse path filter rejects; what the packet filter dropped, or
-    a rule may have written into, for its rules are read with these; and datagrams that no socket
-    took although one has the port, whose device is read with these, or for the address of another
-    host, whose route is. And ports of a bridge that do not flood: whether they have entries is read
-    so too.
+    a rule may have written into, for its rules are read with these, as are the groups that are
+    joined; and datagrams that no socket took although one has the port, whose device is read with
+    these, or for the address of another host, whose route is. And ports of a bridge that do not
+    flood: whether they have entries is read so too.
     """
     if any(row.floods is False for row in frame.rows("links")):
         yield Question(ABROAD)
@@ -172,6 +173,7 @@ def _beside(frame: Frame) -> Iterator[Question]:
             yield Question(row.source, protocol=row.protocol)
         # the rules, or the IPsec policies, that it met
         met = row.reason in (FILTERED, *SUMS, *HOPS) or row.place == DISCARDED
+        met = met or (row.place in GROUPS and bool(row.to) and address(row.to).is_multicast)
         if met and row.where == "here" and row.to:
             yield Question(row.to)
         missed = (row.reason, row.where, row.protocol) == (UNHEARD, "here", "udp")
