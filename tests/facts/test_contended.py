@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from nettop.collect import program_states, threads
-from nettop.facts.kinds.program import build
+from nettop.collect import program_states, threads, throttling
+from nettop.facts.kinds import thread
+from nettop.facts.kinds.program import build as program_build
 from nettop.frame.rates import Entry, Frame
 
 
@@ -24,10 +25,37 @@ def test_who_waits_for_a_cpu_is_told_its_class_and_what_runs_there(
         "program_states": (Entry(program_states.Row(9, "app", thaw="")),),
         "threads": (Entry(now, before=threads.Row(**times, ran=0.0, waited=0.0), seconds=1.0),),
     })  # fmt: skip
-    hog = SimpleNamespace(pid=8, name="reindex", cpu=1, user=99.0, system=0.0, udp_unread=0)
+    hog = SimpleNamespace(pid=8, name="reindex", cpu=1, user=99.0, system=0.0, udp_unread=0,
+                          nic=None)  # fmt: skip
     full, idle = SimpleNamespace(cpu=1, idle=0.0), SimpleNamespace(cpu=0, idle=90.0)
     known: Any = SimpleNamespace(more={}, processes=(hog,), flows=(), cores=(idle, full))
-    (found,) = build(frame, known)
+    (found,) = program_build(frame, known)
     also = "it waits on core 1; there runs also reindex[8] (99% of a core)"
     assert found.does == f"waits for a CPU 100% of the time ({told}{also})"
     assert found.cure.startswith(cure)
+
+
+@pytest.mark.parametrize(("throttled", "state", "blames"), [
+    (10, "throttled", False),  # the quota makes all of the wait
+    (2, "starved", True),  # a fifth of it at most
+])  # fmt: skip
+def test_a_quota_that_makes_the_wait_is_told_in_place_of_the_other_programs(
+    throttled: int, state: str, blames: bool
+) -> None:
+    times: dict[str, Any] = {"pid": 9, "tid": 9, "started": 1, "name": "app", "state": "R"}
+    times |= {"cgroup": "cpu:/pod", "cpu": 1}
+    now, was = threads.Row(**times, ran=0.08, waited=0.9), threads.Row(**times, ran=0.0, waited=0.0)
+    group = throttling.Row("cpu:/pod", 0.08, 10, throttled), throttling.Row("cpu:/pod", 0.08, 0, 0)
+    frame = Frame(0.0, 0.0, {
+        "program_states": (Entry(program_states.Row(9, "app", thaw="")),),
+        "threads": (Entry(now, before=was, seconds=1.0),),
+        "throttling": (Entry(group[0], before=group[1], seconds=1.0),),
+    })  # fmt: skip
+    hog = SimpleNamespace(pid=8, name="reindex", cpu=1, user=99.0, system=0.0, udp_unread=0,
+                          nic=None)  # fmt: skip
+    known: Any = SimpleNamespace(more={}, processes=(hog,), flows=(),
+                                 cores=(SimpleNamespace(cpu=1, idle=0.0),))  # fmt: skip
+    (program,), (row,) = program_build(frame, known), thread.build(frame, known)
+    assert (program.state, "reindex" in program.does + program.cure) == (state, blames)
+    assert ("/sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us" in program.cure) is not blames
+    assert row.throttled == (None if blames else 100.0)

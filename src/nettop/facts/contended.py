@@ -1,4 +1,4 @@
-"""The CPUs for which a program waits, and the programs that run there meanwhile.
+"""The CPUs for which a program waits, and what keeps it from them: a quota, or other programs.
 
 /proc/PID/status, Cpus_allowed_list (Documentation/filesystems/proc.rst): it is that of the first
 thread, which others inherit.
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
 from ..terms.text import few
+from .kinds import quota
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
     from . import Facts
+    from .kinds.quota import Quota
 
 IDLE: Final = "SCHED_IDLE"
 FULL: Final = 10.0  # percent idle: with more on the mean, none of its CPUs is short
@@ -51,23 +53,50 @@ def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
     return f"{pinned}; there {run} also {also}" if pinned else f"beside it {run} {also}"
 
 
-def rivals(frame: Frame, facts: Facts, least: float) -> dict[int, tuple[str, str]]:
-    """By process why its threads come late that wait so much of the time, and what helps.
+def kept(
+    frame: Frame, facts: Facts, least: float
+) -> dict[int, tuple[str, dict[str, object]]]:  # fmt: skip
+    """By process the state of one whose threads wait so much of the time, and the words of it.
 
-    Its class or nice value, by which the scheduler prefers others, and what runs there meanwhile.
+    Throttled, where a quota makes that wait; else starved: its class or nice value, by which the
+    scheduler prefers others, and what runs there meanwhile.
     """
-    found = {}
+    found: dict[int, tuple[str, dict[str, object]]] = {}
+    quotas = throttled(frame)
     for entry in frame.tables.get("threads", ()):
-        if (entry.rate("waited") or 0.0) < least:
+        waited = entry.rate("waited") or 0.0
+        if waited < least:
             continue
         row, cure = entry.now, "Give"
+        quota = quotas.get(row.pid)
+        if quota is not None and explains(quota, waited):
+            words_of = {"cgroup": quota.cgroup, "file": quota.file, "cores": f"{quota.cores:.2g}"}
+            found[row.pid] = "throttled", {**words_of, "share": quota.throttled}
+            continue
         told = words(facts, row.pid, row.cpu)
         if row.lowly:
             told = f"it has {row.lowly}, so others go first{told and '; '}{told}"
             back = f"chrt -a -o -p 0 {row.pid}" if row.lowly == IDLE else f"renice -n 0 {row.pid}"
             cure = f"`{back}` lets it run as others do. Or give"
-        found[row.pid] = f" ({told})" if told else "", cure
+        found[row.pid] = "starved", {"crowd": f" ({told})" if told else "", "give": cure}
     return found
+
+
+def throttled(frame: Frame) -> dict[int, Quota]:
+    """By process the quota that throttles it in most of its periods; none of one without."""
+    found: dict[int, Quota] = {}
+    for one in sorted(quota.build(frame, None), key=lambda one: one.throttled or 0.0):
+        found |= dict.fromkeys(one.pids, one) if one.throttled else {}
+    return found
+
+
+def explains(one: Quota, waited: float) -> bool:
+    """Whether a quota makes most of the wait for a CPU, a share of wall time.
+
+    A thread that is throttled is counted as one that waits for a CPU (kernel/sched/stats.h,
+    sched_info_arrive()), for as much of the time as there are periods with throttling at most.
+    """
+    return 2 * (one.throttled or 0.0) >= min(1.0, waited)
 
 
 def _cores(cpus: tuple[int, ...]) -> str:

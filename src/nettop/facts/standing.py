@@ -47,7 +47,7 @@ class Programs(NamedTuple):
     names: Mapping[int, str]  # of the processes that hold sockets
     questions: Mapping[int, Question]  # that wait for an answer, by process
     asked: Mapping[int, Question]  # of attempts to connect and of datagram sockets, by inode
-    rivals: Mapping[int, tuple[str, str]]  # of those that wait for a CPU: in words, and what helps
+    kept: Mapping[int, tuple[str, Mapping[str, object]]]  # from a CPU: the state, and its words
 
 
 class Question(NamedTuple):
@@ -89,7 +89,7 @@ def programs(frame: Frame, facts: Facts) -> Programs:
     names = {row.pid: row.name for row in frame.rows("socket_owners") if row.pid}
     return Programs(states, slowed, refused, threads, shares, woken, forks,
                     connections(frame, states), names, *_questions(frame),
-                    contended.rivals(frame, facts, STARVED))  # fmt: skip
+                    contended.kept(frame, facts, STARVED))  # fmt: skip
 
 
 def _questions(frame: Frame) -> tuple[Mapping[int, Question], Mapping[int, Question]]:
@@ -162,8 +162,8 @@ def _states(
     if ran >= FULL:
         yield "busy", {}
     if waited >= STARVED:
-        crowd, cure = known.rivals.get(pid, ("", "Give"))
-        yield "starved", {"share": min(1.0, waited), "crowd": crowd, "give": cure}
+        state, why = known.kept[pid]
+        yield state, {"share": min(1.0, waited), **why}
     if ran < STANDS:
         yield from _stands(pid, known, seen)
     for one in threads:
@@ -389,7 +389,7 @@ def _reader(pid: int, row: Any, known: Programs, seen: tuple[int, ...]) -> Mappi
         return {"pipe": pipe, "reader": f"{who}, which reads it, {does}", "free_it": cure,
                 "behind": first}  # fmt: skip
     if _works(first, known):
-        does, cure = (does, cure) if state in ("busy", "starved") else ("", "")
+        does, cure = (does, cure) if state in ("busy", "throttled", "starved") else ("", "")
         return {"pipe": pipe, "reader": who + (f", which {does}" if does else ""),
                 "free_it": cure or f"`nettop profile {first}` shows what {who} does",
                 "behind": first, "works": True}  # fmt: skip

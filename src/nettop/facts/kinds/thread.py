@@ -11,6 +11,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts, contended, work
 from ..kind import Kind
+from .quota import Quota
 
 WAITS: Final = 0.2  # of wall time that a thread waits for a CPU: then it is told what else runs
 
@@ -33,6 +34,10 @@ class Thread:
     work_share: float | None = maybe("share of that class in its CPU time", "%")
     relief: str | None = maybe("how to reduce that work")
     crowd: str | None = maybe("CPUs to which its process is bound, and what else runs there")
+    throttled: float | None = maybe(
+        "share of the periods in which a quota throttles its process, which makes most of its wait",
+        "%",
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
@@ -42,6 +47,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
         return ()
     nics = {one.pid: one.nic for one in facts.processes}
     doing = work.threads(frame.tables.get("profiles", ()))
+    quotas = contended.throttled(frame)
     waits = {e.now.pid for e in threads if (e.rate("waited") or 0.0) >= WAITS}
     crowds = {pid: contended.words(facts, pid) or None for pid in waits}
     groups: dict[tuple[int, str], list[float]] = defaultdict(list)
@@ -62,6 +68,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Thread, ...]:
             nics.get(entry.now.pid),
             *doing.get(entry.now.tid, work.NOTHING),
             crowds.get(entry.now.pid),
+            _throttled(quotas.get(entry.now.pid), entry.rate("waited")),
         )
         for entry in threads
     )
@@ -79,12 +86,17 @@ def _rest(group: list[float], ran: float | None) -> float | None:
     return _percent(group[1] if ran >= group[0] else group[0])
 
 
+def _throttled(quota: Quota | None, waited: float | None) -> float | None:
+    kept = quota is not None and waited and contended.explains(quota, waited)
+    return _percent(quota.throttled) if quota is not None and kept else None
+
+
 def _percent(share: float | None) -> float | None:
     return None if share is None else min(100.0, 100.0 * share)
 
 
 KIND = Kind(
-    Thread, "threads", needs=("threads",), build=build,
+    Thread, "threads", needs=("threads", "throttling"), build=build,
     target=lambda thread: f"{thread.name}[{thread.tid}]", owner=attrgetter("name"),
     parents={"process": attrgetter("pid"), "nic": attrgetter("nic")},
     names={"thread": "thread.name", "tid": "thread.tid"},
