@@ -54,6 +54,7 @@ def test_the_rate_of_a_qdisc(
     [
         ("pfifo", struct.pack("=I", 3), "3 packets"),
         ("bfifo", struct.pack("=I", 9000), "9,000 bytes"),
+        ("tbf", attribute(1, struct.pack("=24x3I", 9000, 2125, 0)), "9,000 bytes"),
         ("fq_codel", u32(2, 10_240), "10,240 packets"), ("fq", u32(1, 10_000), "10,000 packets"),
         ("codel", u32(2, 1000), "1,000 packets"), ("pie", u32(2, 1000), "1,000 packets"),
         ("netem", struct.pack("=6I", 0, 1000, 0, 0, 0, 0), "1,000 packets"),

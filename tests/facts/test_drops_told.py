@@ -290,7 +290,7 @@ def test_a_bound_below_the_size_of_a_packet_is_told(
 
 @pytest.mark.parametrize(("room", "drops", "named"), [
     ("3 packets", 40, True), ("100 packets", 40, False), ("3 packets", 1, False),
-    ("4,000 bytes", 40, False),
+    ("14,000 bytes", 40, True), ("16,000 bytes", 40, False),
 ])  # fmt: skip
 def test_a_queue_without_room_for_what_a_sender_sends_at_once_is_told(
     room: str, drops: int, *, named: bool
@@ -302,7 +302,7 @@ def test_a_queue_without_room_for_what_a_sender_sends_at_once_is_told(
                                             (), 1.0), 1.0)  # fmt: skip
     one = told(seen("QDISC_DROP", "__dev_queue_xmit", source="10.0.0.1", to="10.0.0.2"),
                entries_of={"qdiscs": counts})  # fmt: skip
-    said = "pfifo 10: of a0 (parent 1:10) has room for 3 packets only"
+    said = f"pfifo 10: of a0 (parent 1:10) has room for {room}"
     assert (one.means.startswith(said), one.rule == "") == (named, named)
 
 
@@ -326,3 +326,26 @@ def test_a_group_that_is_joined_on_another_interface_is_told_with_both(
     if "alone" in means:
         assert f"route add {group}/{128 if ':' in group else 32} dev a0`" in one.advice
         assert one.exact
+
+
+@pytest.mark.parametrize(("room", "burst", "sent", "said"), [
+    # 300 Mb/s: the queue holds 0.24 ms of that, and the burst 0.14 ms
+    ("9,000 bytes", 5100, 12e6, "9,000 bytes (5 packets of full size, 0.24 ms at 300 Mb/s) only"),
+    ("60,000 bytes", 64000, 12e6, "60,000 bytes (39 packets of full size, 1.6 ms at 300 Mb/s)"),
+    ("60,000 bytes", 64000, 37e6, ""),  # it reaches its rate
+    ("600,000 bytes", 5100, 12e6, ""),
+])  # fmt: skip
+def test_a_shaper_whose_queue_is_short_for_its_rate_is_told_with_the_change(
+    room: str, burst: int, sent: float, said: str
+) -> None:
+    now = replace(qdisc("a0", "tbf", largest=burst, drops=40), handle="8001:", rate=3e8, room=room,
+                  bytes=int(sent))  # fmt: skip
+    counts = entries([now], entries([replace(now, drops=1, bytes=0)], (), 1.0), 1.0)
+    one = told(seen("QDISC_DROP", "__dev_queue_xmit", source="10.0.0.1", to="10.0.0.2"),
+               entries_of={"qdiscs": counts})  # fmt: skip
+    assert said in one.means
+    assert ("qdisc change" in one.advice) == (one.rule == "") == bool(said)
+    small = burst < 37_500
+    assert ("its burst, 5,100 bytes, is small too: 0.14 ms" in one.means) == bool(said and small)
+    tbf = "dev a0 root handle 8001: tbf rate 300000000bit burst 75000 limit 750000"
+    assert (tbf in one.advice) == bool(said)

@@ -119,11 +119,11 @@ _TICK: Final = 64e-9  # seconds: PSCHED_SHIFT, include/net/pkt_sched.h
 _EACH: Final = 0xFFFFFFFF  # the share of packets that netem loses: all
 _NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
 
-# by kind the attribute, or the place in a structure, that has the limit, and its unit
-_ROOM: Final[Mapping[str, tuple[int | slice, str]]] = {
-    "pfifo": (slice(4), "packets"), "bfifo": (slice(4), "bytes"), "netem": (slice(4, 8), "packets"),
-    "sfq": (slice(8, 12), "packets"), "fq": (1, "packets"), "fq_codel": (2, "packets"),
-    "codel": (2, "packets"), "pie": (2, "packets"),
+# by kind the attribute with the limit, 0 for the options themselves, its place there, and its unit
+_ROOM: Final[Mapping[str, tuple[int, int, str]]] = {
+    "pfifo": (0, 0, "packets"), "bfifo": (0, 0, "bytes"), "netem": (0, 4, "packets"),
+    "sfq": (0, 8, "packets"), "tbf": (1, 24, "bytes"), "fq": (1, 0, "packets"),
+    "fq_codel": (2, 0, "packets"), "codel": (2, 0, "packets"), "pie": (2, 0, "packets"),
 }  # fmt: skip
 
 Rates = tuple[float | None, float | None]
@@ -169,12 +169,13 @@ def largest(kind: str, options: bytes) -> int | None:
 def room(kind: str, options: bytes) -> str:
     """The most that a qdisc holds, with its unit; empty: not known.
 
-    Of a class inside it, or of one flow, there may be less.
+    Of a class inside it, or of one flow, there may be less; a tbf with a qdisc of its own inside
+    has that one's.
     """
-    place, unit = _ROOM.get(kind, (0, ""))
+    attribute, place, unit = _ROOM.get(kind, (0, 0, ""))
     try:
-        raw = _values(options).get(place, b"") if isinstance(place, int) else options[place]
-        (size,) = struct.unpack("=I", raw)
+        raw = _values(options).get(attribute, b"") if attribute else options
+        (size,) = struct.unpack_from("=I", raw if unit else b"", place)
     except (ValueError, struct.error):
         return ""
     return f"{size:,} {unit}" if size else ""

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..collect._counted import TURNED
+from ..collect.qdiscs import Row
+from ..terms import units
 from ..terms.text import few
-from .kinds.qdisc import LEAST
+from .kinds.qdisc import FULL, LEAST, LONGEST, paced
 from .way.steps.queue import BOUNDS, HEADER, needed
 
 SILENT: Final = 0.5  # of the drops: an interface that sends fewer frames does not get its own back
@@ -46,26 +48,59 @@ def twin(seen: Any) -> Mapping[str, Any]:
 
 
 MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
+BRIEF: Final = 0.002  # s of its rate: what a shorter queue holds, TCP sends at once
+AMPLE: Final = 0.02  # s of its rate: a queue that lets a sender go on, and delays it little
+WOKEN: Final = 0.001  # s of its rate: a burst that is smaller ends before a timer comes
 
 
 def short(seen: Any) -> Mapping[str, Any]:
-    """A queue that has room for fewer packets than a sender sends at once, and drops most.
+    """A queue that has room for less than a sender sends at once, and drops most.
 
-    Below a shaper it loses what could wait for its turn, at whatever rate: its limit is the cause.
+    Below a shaper, or in it, it loses what could wait for its turn: its limit is the cause. Of one
+    that reaches its rate only so small a one, at whatever rate.
     """
-    nics = seen.drop.nics.split(", ")
+    frame, nics = seen.host.frame, seen.drop.nics.split(", ")
     rates = {entry.now: entry.rate("drops") or 0.0 for entry in
-             seen.host.frame.tables.get("qdiscs", ()) if entry.now.interface in nics}  # fmt: skip
-    for row, rate in rates.items():
-        count, _, unit = row.room.partition(" ")
-        short = unit.startswith("packet") and int(count.replace(",", "")) < LEAST
-        if short and rate and rate >= MOST * max(rates.values()):
-            return {
-                "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "room": row.room,
-                "where": row.where, "type": row.kind,
-                "handle": row.handle,
-            }  # fmt: skip
+             frame.tables.get("qdiscs", ()) if entry.now.interface in nics}  # fmt: skip
+    inner = {(row.interface, f"{row.parent.partition(':')[0]}:") for row in rates}
+    for entry in frame.tables.get("qdiscs", ()):
+        row, rate = entry.now, rates.get(entry.now)
+        if not rate or rate < MOST * max(rates.values()):
+            continue
+        if row.kind != "tbf" or (row.interface, row.handle) not in inner:
+            pace, sent = paced(frame, entry)
+            slow = pace if 8 * (sent or 0.0) < FULL * (pace or 0.0) else None
+            if told := _lacks(row, pace, slow):
+                return told
     return {}
+
+
+def _lacks(row: Row, pace: float | None, slow: float | None) -> Mapping[str, Any]:
+    """The room of a queue that is too small, its share of the rate, and the change, in words.
+
+    `slow`: its rate, if it sends less than that.
+    """
+    count, _, unit = row.room.partition(" ")
+    each = 1 if unit == "bytes" else LONGEST
+    size = each * int(count.replace(",", "") or 0)
+    if not size or size >= max(LEAST * LONGEST, BRIEF * (slow or 0.0) / 8):
+        return {}
+    parts = [f"{size // LONGEST} packets of full size"] if each == 1 else []
+    parts += [f"{units.seconds(8 * size / pace)} at {units.scaled(pace, 'b/s')}"] if pace else []
+    ample = max(100 * LONGEST, round(AMPLE * (pace or 0.0) / 8))
+    limit = f"limit {ample if each == 1 else max(1000, ample // LONGEST)}"
+    also = ""
+    if row.kind == "tbf" and row.rate:
+        burst = max(row.largest or 0, LEAST * LONGEST, round(2 * WOKEN * row.rate / 8))
+        limit = f"rate {round(row.rate)}bit burst {burst} {limit}"
+        if row.largest and row.largest < WOKEN * row.rate / 8:
+            also = (f"; its burst, {row.largest:,} bytes, is small too: "
+                    f"{units.seconds(8 * row.largest / row.rate)} at that rate")  # fmt: skip
+    return {
+        "qdisc": f"{row.kind} {row.handle}", "nic": row.interface, "where": row.where,
+        "room": row.room + (f" ({', '.join(parts)})" if parts else ""), "also": also,
+        "change": f"{row.where} handle {row.handle} {row.kind} {limit}",
+    }  # fmt: skip
 
 
 def sized(seen: Any) -> Mapping[str, Any]:

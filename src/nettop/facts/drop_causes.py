@@ -371,7 +371,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
         "filters": _filters, "queue": _queue, "short": short, "sized": sized, "dead": dead,
         "down": down,
     },
-    **{reason: {"queue": _queue} for reason in QUEUES},
+    **{reason: {"queue": _queue, "short": short} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "VXLAN_INVALID_HDR": {"headed": headed},

@@ -23,7 +23,8 @@ from .firewall import HOOKS
 
 LATE: Final = 0.5  # seconds of its rate that wait: programs send again what comes later
 LEAST: Final = 10  # packets: fewer do not hold what a sender sends at once
-FRAME: Final = 8 * 1514  # bit
+LONGEST: Final = 1514  # bytes of a full packet of Ethernet
+FRAME: Final = 8 * LONGEST  # bit
 # of the packets: TCP keeps 1.2 / √share segments in flight, so here 5, enough to notice each loss
 HEEDED: Final = 0.05
 MANAGED: Final = ("fq_codel", "codel", "fq_pie", "pie", "cake")  # they keep the delay short
@@ -152,6 +153,16 @@ def described(row: QdiscRow) -> str:
     return name + (f", {units.scaled(row.rate, 'b/s')}" if row.rate else "")
 
 
+def paced(frame: Frame, queue: Entry[QdiscRow]) -> tuple[float | None, float | None]:
+    """The rate of a queue, or of its class, in bit/s, and what passes, in bytes/s."""
+    row = queue.now
+    if not row.rate:
+        for one in frame.tables.get("classes", ()):
+            if (one.now.interface, one.now.handle) == (row.interface, row.parent):
+                return one.now.limit, one.rate("bytes")
+    return row.rate, queue.rate("bytes")
+
+
 def paces(frame: Frame, queue: Entry[QdiscRow]) -> bool:
     """Whether a queue sends at its rate, and drops so few packets that TCP is but slowed down.
 
@@ -159,10 +170,8 @@ def paces(frame: Frame, queue: Entry[QdiscRow]) -> bool:
     """
     row, sent = queue.now, queue.per_s
     rate, passed = row.rate, queue.rate("bytes")
-    if not rate and row.kind in MANAGED:
-        for one in frame.tables.get("classes", ()):
-            if (one.now.interface, one.now.handle) == (row.interface, row.parent):
-                rate, passed = one.now.limit, one.rate("bytes")
+    if row.kind in MANAGED:
+        rate, passed = paced(frame, queue)
     if sent is None or not rate or 8 * (passed or 0.0) < FULL * rate:
         return False
     dropped = sent.drops or 0.0
