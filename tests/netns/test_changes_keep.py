@@ -145,7 +145,7 @@ def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playgrou
     place.see("sysctl", "-qw", "net.ipv4.tcp_sack=0")
     screen = Screen(place)
     try:
-        screen.until(lambda: "TCP SACK" in screen.text, "the finding")
+        screen.until(lambda: "SACK or DSACK" in screen.text, "the finding")
         screen.press("5", "WHAT TO DO")
         screen.press("/loss-recovery\r", "loss-recovery")
         screen.press("s", "90-nettop.conf")
