@@ -148,7 +148,7 @@ def test_a_far_fix_waits_is_reverted_there_confirmed_there_and_undone_there(logi
     steps: list[dict[str, Any]] = [json.loads(row) for row in said.splitlines()]
     by = {one["step"]: one for one in steps}
     assert by["applied"]["host"] == "root@10.79.0.1"
-    assert by["applied"]["title"].endswith(" at root@10.79.0.1")
+    assert by["applied"]["title"].startswith("Apply: root@10.79.0.1: ")
     assert {state for _, _, state in by["applied"]["states"]} == {"pending"}
     assert all(number.startswith("peer/") for number, _, _ in by["applied"]["states"])
     assert {state for _, _, state in by["reverted"]["states"]} == {"reverted"}

@@ -9,6 +9,7 @@ from nettop.facts import Facts
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, words
 from nettop.facts.limits.means import over
+from nettop.facts.limits.stages import short
 from nettop.panes import flowpage, limit
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
@@ -87,7 +88,7 @@ def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
     """The flow page, and the band of the overview."""
     for row in flowpage.checklist(one, WIDE, Units()):
         mark, _, rest = text_of(row).strip().partition(" ")
-        if mark == "✓" and rest.split()[0] == one.stage.stage:
+        if mark == "✓" and rest[:12].strip() == short(one.stage.stage):
             yield "✓ stands beside the limit"
     told = text_of(limit.verdict(one, WIDE)[0]).strip()
     said = words.limited(one)
