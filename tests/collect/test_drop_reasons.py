@@ -162,7 +162,7 @@ def test_a_recorded_refusal_is_read_as_one() -> None:
 def test_nobody_counts_unasked() -> None:
     assert collect.counted() == {
         "drop_reasons": "drops", "failed_calls": "calls", "profiles": "profile",
-        "journeys": "journey", "arp_requests": "arp",
+        "journeys": "journey", "arp_requests": "arp", "fdb_moves": "moves",
     }  # fmt: skip
     assert {*collect.counted()} - {*collect.deep()} == {"journeys"}
     assert {*collect.names()} == {*collect.always(), *collect.counted(), *collect.asked()}
@@ -191,10 +191,13 @@ def test_who_asks_begins_and_who_asks_no_more_ends_it() -> None:
     observer = Observer(source)
     observer.deep = True
     observer.sampler.take(observer.tables())
-    assert (sorted(source.asked), source.ended) == (["arp", "calls", "drops", "profile"], [])
+    assert (sorted(source.asked), source.ended) == (
+        ["arp", "calls", "drops", "moves", "profile"],
+        [],
+    )
     observer.deep = False
     assert not observer.tables() & {*collect.counted()}
-    assert sorted(source.ended) == ["arp", "calls", "drops", "profile"]
+    assert sorted(source.ended) == ["arp", "calls", "drops", "moves", "profile"]
 
 
 def test_the_configuration_can_forbid_a_look_that_nobody_asked_for(

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from way_tables import link
 
+from nettop.collect.arp_requests import Row as Ask
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.fdb import Row as Entry
+from nettop.collect.fdb_moves import Row as Move
 from nettop.collect.link_stats import Row as Counters
-from nettop.facts.kinds.bridge import Bridge, build
+from nettop.facts.kinds.bridge import Bridge, build, moving
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
 
@@ -77,3 +79,17 @@ def test_a_port_without_flooding_and_entries_gets_no_frame_for_one_host(
     counted = [Counters(**{**zero, "interface": "v1", "rx_packets": received})]
     found = bridges(*ports, fdb=known, link_stats=counted)
     assert [one.unreached for one in found] == [told] * bool(told)
+
+
+def test_an_address_behind_two_ports_is_told_with_who_asks_with_it() -> None:
+    def asks(source: str, hardware: str) -> Ask:
+        return Ask("br0", source, hardware, "10.0.0.1", 1)
+
+    mac = "52:54:00:ab:12:34"
+    tables: dict[str, Any] = {"fdb_moves": [Move("br0", mac, 7, ("v0", "v1"), 4, 5.0)],
+              "arp_requests": [asks("10.0.0.7", mac), asks("10.0.0.8", mac),
+                               asks("10.0.0.9", "02:00:00:00:00:09")]}  # fmt: skip
+    frame = Frame(0.0, 0.0, {name: entries(rows, (), 1.0) for name, rows in tables.items()})
+    (one,) = moving(frame, None)  # type: ignore[arg-type]
+    assert (one.id, one.ports) == (f"{mac}@br0", "v0, v1 in VLAN 7")
+    assert (one.addresses, one.moves, one.per_s) == (("10.0.0.7", "10.0.0.8"), 4, 0.8)

@@ -9,11 +9,13 @@ from nic_tables import link
 
 from nettop.collect import (
     addresses,
+    arp_requests,
     classes,
     fib,
     ipvs,
     nft_rules,
     nftables,
+    rivals,
     routes,
     routing_rules,
     snmp,
@@ -311,3 +313,15 @@ def test_ports_that_only_begin_forward_by_themselves(states: tuple[str, str], be
     rows = [port("eth0", 1500, port_state=states[0]), port("v1", 1500, port_state=states[1])]
     (one,) = still(links=rows).more["bridge"]
     assert (one.begins, one.held) == (begins, ("eth0", "v1"))
+
+
+def test_two_that_ask_with_one_address_are_rivals() -> None:
+    def asks(hardware: str, source: str = "10.0.0.7", nic: str = "br0") -> Any:
+        return arp_requests.Row(nic, source, hardware, "10.0.0.1", 1)
+
+    one, other = "02:00:00:00:00:01", "02:00:00:00:00:02"
+    rows = [asks(other), asks(one), asks(one, "10.0.0.8"), asks(one, nic="br1")]
+    found = still(arp_requests=rows, rivals=[rivals.Row("eth0", "10.0.0.9", one)]).more["rival"]
+    assert [(each.id, each.hardware) for each in found] == [
+        ("10.0.0.7@br0", f"{one} {other}"), ("10.0.0.9@eth0", one),
+    ]  # fmt: skip

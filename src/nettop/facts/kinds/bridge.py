@@ -7,6 +7,8 @@ as long as another port leads to the same network (net/bridge/br_stp.c).
 A port hands all that it receives to the bridge (br_handle_frame()), so answers to an address of the
 port arrive at the bridge, and ARP ignores them.
 
+A hardware address behind two ports moves its forwarding entry with each frame (`fdb_moves`).
+
 And bonds: their aggregation, and how evenly the ports of one carry what this host sends.
 """
 
@@ -19,7 +21,9 @@ from ...collect.links import Row as LinkRow
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts
+from ..counters import grown
 from ..flow_words import total
 from ..kind import Kind
 
@@ -211,3 +215,43 @@ def _held(ports: Sequence[LinkRow]) -> Sequence[LinkRow]:
 
 
 KIND = Kind(Bridge, "bridges", needs=("links", "addresses"), build=build, example={"name": "br0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """One hardware address whose forwarding entry moves between ports of a bridge."""
+
+    id: str = label("hardware address@bridge")
+    hardware: str = gauge("hardware address", default="")
+    nic: str = gauge("the bridge", default="")
+    ports: str = gauge("its ports", default="")
+    addresses: tuple[str, ...] = gauge("addresses that ask by ARP with it", default=())
+    moves: int = gauge("moves while nettop looked", "events", default=0)
+    per_s: float | None = maybe("moves", "events/s")
+
+
+def moving(frame: Frame, facts: Facts) -> tuple[Moving, ...]:  # noqa: ARG001
+    """One fact for each of them."""
+    users: dict[tuple[str, str], dict[str, None]] = {}
+    for row in frame.rows("arp_requests"):
+        users.setdefault((row.interface, row.hardware), {})[row.source] = None
+    found = []
+    for entry in frame.tables.get("fdb_moves", ()):
+        row = entry.now
+        named = [*users.get((row.bridge, row.hardware), ())][:MOST]
+        vlan = f" in VLAN {row.vlan}" * bool(row.vlan)
+        found.append(
+            Moving(
+                f"{row.hardware}@{row.bridge}", row.hardware, row.bridge,
+                f"{few(row.ports, MOST)}{vlan}", tuple(named), row.moves,
+                grown(entry, "moves"),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+MOVING = Kind(
+    Moving, "moving_entries", build=moving, name="moving", parents={"nic": attrgetter("nic")},
+    example={"id": "02:00:00:00:00:01@br0", "hardware": "02:00:00:00:00:01", "nic": "br0"},
+    tables={"": "fdb_moves"},
+)  # fmt: skip

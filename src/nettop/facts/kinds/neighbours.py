@@ -213,10 +213,15 @@ class Rival:
 
 
 def _rivals(frame: Frame, facts: Facts) -> tuple[Rival, ...]:  # noqa: ARG001
-    """One fact for each of them."""
+    """One fact for each of them; also those that ask others by ARP with one address."""
+    found = {(row.interface, row.address): row.hardware for row in frame.rows("rivals")}
+    asks: dict[tuple[str, str], set[str]] = {}
+    for row in frame.rows("arp_requests"):
+        asks.setdefault((row.interface, row.source), set()).add(row.hardware)
+    both = {place: " ".join(sorted(macs)) for place, macs in asks.items() if len(macs) > 1}
     return tuple(
-        Rival(f"{row.address}@{row.interface}", row.address, row.hardware, row.interface)
-        for row in frame.rows("rivals")
+        Rival(f"{address}@{nic}", address, hardware, nic)
+        for (nic, address), hardware in {**both, **found}.items()
     )
 
 
