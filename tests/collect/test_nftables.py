@@ -46,6 +46,18 @@ def test_a_rate_limit_is_known_before_the_counter() -> None:
     assert (row.limited, row.packets) == (True, 5)
 
 
+@pytest.mark.parametrize(("flags", "told"), [(1, "over "), (0, "")])
+def test_a_rate_limit_is_told_with_its_figures(flags: int, told: str) -> None:
+    limit = expression("limit", be64(1, 25), be64(2, 1), be32(3, 10), be32(4, 0), be32(5, flags))
+    (row,) = parsed(limit, counter(5), verdict(DROP))
+    assert row.tests == f"limit rate {told}25/second burst 10 packets"
+    (read,) = nft_rules.parse(rule("in", 7, limit, verdict(DROP)))
+    assert read.does[0] == ("limit", 25, 1, 10, 0, flags)
+    each = expression("dynset", nest(7, limit[4:]))
+    (read,) = nft_rules.parse(rule("in", 7, each, verdict(DROP)))
+    assert read.does[:2] == (("dynset",), ("limit", 25, 1, 10, 0, flags))
+
+
 def test_what_a_rule_tests_of_connections_is_told() -> None:
     state = expression("ct", be32(2, 0), be32(1, 1))
     mask = expression("bitwise", nest(4, attribute(1, struct.pack("=I", 1 | 4))))

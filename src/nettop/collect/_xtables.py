@@ -25,6 +25,7 @@ _UNTRACKED: Final = 1 << 8  # XT_CONNTRACK_STATE_UNTRACKED; as NF_CT_STATE_UNTRA
 _ADDRESS, _PORT = 1, 2  # NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED
 _LOCAL: Final = 1 << 2  # XT_ADDRTYPE_LOCAL: a bit for RTN_LOCAL
 _NOT_TO: Final = 2  # XT_ADDRTYPE_INVERT_DEST
+_UNITS: Final = (1, 60, 3600, 86_400)  # seconds in which such a limit lets one packet pass
 _NOTRACK: Final = 1  # XT_CT_NOTRACK
 
 
@@ -120,6 +121,13 @@ def _mark(_: int, info: bytes) -> Iterator[Words]:
     yield ("cmp", 1, int(bool(info[8])), info[:4].hex())
 
 
+def _limit(_: int, info: bytes) -> Iterator[Words]:
+    """Of struct xt_rateinfo: ten-thousandths of a second for each packet, and the burst."""
+    each, burst = struct.unpack_from("=II", info)
+    unit = next((one for one in _UNITS if 10_000 * one >= each), _UNITS[-1])
+    yield ("limit", round(10_000 * unit / each), unit, burst, 0, 0) if each else ("limit",)
+
+
 def _queue(revision: int, info: bytes) -> Iterator[Words]:
     """Of struct xt_NFQ_info: the number; from revision 2 on whether it may be passed by."""
     passed = struct.unpack_from("=H", info, 4)[0] & 1 if revision >= 2 else 0
@@ -157,7 +165,7 @@ def _only(*found: Words) -> _Read:
 _MATCHES: Final[Mapping[str, _Read]] = {
     "tcp": _transport(11, flags=True), "udp": _transport(8, flags=False),
     "multiport": _multiport, "conntrack": _conntrack, "mark": _mark, "addrtype": _address_type,
-    "comment": _only(),
+    "comment": _only(), "limit": _limit, "hashlimit": _only(("limit",)),
     "state": lambda _, info: _state(struct.unpack_from("=I", info)[0], inverted=False),
 }  # fmt: skip
 _TARGETS: Final[Mapping[str, _Read]] = {

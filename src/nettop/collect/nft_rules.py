@@ -46,6 +46,8 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "redir": {1: Field("port", _RAW)},
     "fib": {1: Field("register", _RAW), 2: Field("result", _RAW), 3: Field("flags", _RAW)},
     "quota": nftables.QUOTA,
+    "limit": nftables.LIMIT,
+    "dynset": {7: Field("each", "nest", {1: Field("name", "text"), 2: Field("data", _RAW)})},
     "objref": nftables.OBJECT,
 }  # fmt: skip
 
@@ -108,6 +110,8 @@ def _words(expression: Attributes, *, six: bool) -> tuple[Words, ...]:
         if known is _OLD:
             revision = int.from_bytes(values.get("revision", b""), "big")
             return _xtables.words(name, values["name"], revision, values.get("info", b""), six=six)
+        if name == "dynset":  # what limits each element of a set
+            return (("dynset",), *(_words(values["each"], six=six) if "each" in values else ()))
         words = [_word(values[field.name]) for field in known.values() if field.name in values]
     except (KeyError, ValueError):  # a scrubbed recording has zeros
         return ((name, "?"),)

@@ -31,6 +31,11 @@ _STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "u
 QUOTA: Final[codec.Table] = {
     1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw"),
 }  # fmt: skip
+LIMIT: Final[codec.Table] = {  # NFTA_LIMIT_*; kind 1: a rate of bytes; flag 1: what exceeds it
+    1: Field("rate", "raw"), 2: Field("unit", "raw"), 3: Field("burst", "raw"),
+    4: Field("kind", "raw"), 5: Field("flags", "raw"),
+}  # fmt: skip
+_EACH: Final = {1: "second", 60: "minute", 3600: "hour", 86_400: "day", 604_800: "week"}
 OBJECT: Final[codec.Table] = {1: Field("type", "raw"), 2: Field("name", "text")}
 _OBJECTS: Final = {2: "quota", 4: "limit", 5: "ct count"}  # NFT_OBJECT_*: those that a rule tests
 _DATA: Final[codec.Table] = {1: Field("value", "raw")}
@@ -41,6 +46,7 @@ _TESTED: Final[dict[str, codec.Table]] = {
     "bitwise": {4: Field("mask", "nest", _DATA)},
     "connlimit": {1: Field("count", "raw"), 2: Field("flags", "raw")},
     "quota": QUOTA,
+    "limit": LIMIT,
     "objref": OBJECT,
     "payload": {2: Field("base", "raw"), 3: Field("offset", "raw"), 4: Field("length", "raw")},
 }
@@ -259,17 +265,31 @@ def tested(expressions: Sequence[Attributes]) -> str:
             found.append("exthdr frag: fragments")
         elif name == "lookup":
             found += filter(None, [_listed(decoded(one, _LOOKUP), field)])
-        elif name == "connlimit" and "count" in values:
-            over = "over " if _number(values.get("flags")) else ""
-            found.append(f"ct count {over}{_number(values['count'])}")
-        elif name == "objref" and (kind := _OBJECTS.get(_number(values.get("type")) or 0)):
-            found.append(f"the {kind} object {values.get('name', '')}")
-        elif name == "quota" and "bytes" in values:
-            over = "over " if (_number(values.get("flags")) or 0) & 1 else ""
-            size, used = _number(values["bytes"]) or 0, _number(values.get("consumed")) or 0
-            spent = ": used up" if used >= size else ""
-            found.append(f"quota {over}{size} bytes{spent}")
+        else:
+            found += filter(None, [_counted(name, values)])
     return ", ".join(found)
+
+
+def _counted(name: str, values: Attributes) -> str:
+    """What a rule tests of numbers, rates and amounts; empty: nothing."""
+    number = {key: _number(raw) or 0 for key, raw in values.items() if isinstance(raw, bytes)}
+    over = "over " * (number.get("flags", 0) & 1)
+    if name == "connlimit" and "count" in values:
+        return f"ct count {over}{number['count']}"
+    if name == "objref" and (kind := _OBJECTS.get(number.get("type", 0))):
+        return f"the {kind} object {values.get('name', '')}"
+    if name == "limit" and len(number) == len(LIMIT):
+        return f"limit rate {over}{limit(*(number[of.name] for of in [*LIMIT.values()][:-1]))}"
+    if name == "quota" and "bytes" in values:
+        spent = ": used up" * (number.get("consumed", 0) >= number["bytes"])
+        return f"quota {over}{number['bytes']} bytes{spent}"
+    return ""
+
+
+def limit(rate: int, unit: int, burst: int, kind: int = 0) -> str:
+    """The rate of a limit as nft writes it: `25/second burst 10 packets`."""
+    of = "bytes" if kind else "packets"
+    return f"{rate}{' bytes' * kind}/{_EACH.get(unit, f'{unit} s')} burst {burst} {of}"
 
 
 def _listed(values: Attributes, field: str) -> str:

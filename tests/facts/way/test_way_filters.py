@@ -113,6 +113,31 @@ def test_the_set_of_a_rule_that_may_drop_is_asked_for_the_address() -> None:
     assert way.suspect.command == f"nft get element inet t banned '{{ {FAR} }}'"
 
 
+LATE = "a SYN is sent again after 1, 3 and 7 s: such a connection opens late"
+
+
+@folded(("rules", "drops", "said"), [
+    ([(*PORT80, ("limit", 25, 1, 10, 0, 1), DROP)], False, ("rule of handle 2 in chain c (hook "
+     "output, inet t) drops what exceeds its limit, 25/second burst 10 packets, and the packet")),
+    ([(*PORT80, ("dynset",), ("limit", 9000, 60, 1, 1, 1), DROP)], False,
+     "drops what exceeds its limit, 9000 bytes/minute burst 1 bytes, and"),
+    ([(*PORT80, ("limit",), ACCEPT), (*PORT80, DROP)], False, ("rule of handle 3 in chain c (hook "
+     "output, inet t) drops what exceeds the limit of rule of handle 2 in chain c, and the")),
+    ([(*PORT80, ("limit", 5, 60, 1, 0, 0), ACCEPT)], True, ("the policy of chain c (hook output, "
+     "inet t) drops what exceeds the limit of rule of handle 2 in chain c, 5/minute burst 1 pack")),
+    ([(*PORT80, ("limit", 25, 1, 10, 0, 0), DROP)], False, "may drop them"),  # what is within it
+])  # fmt: skip
+def test_a_limit_of_a_rate_is_told_with_its_figures_and_that_attempts_are_late(
+    rules: list[tuple[Any, ...]], said: str, *, drops: bool
+) -> None:
+    counted = [Drop("NETFILTER_DROP", "nft_do_chain", "here", "", "tcp", "80", 9)]
+    step = went(FAR, ruled(*rules, drops=drops, drop_reasons=counted), port=80).suspect
+    assert step is not None
+    limited = "may drop" not in said
+    assert (said in step.saw, step.picks == "rate", LATE in step.saw) == (True, limited, limited)
+    assert step.change.startswith("raise that limit, or nft ") is limited
+
+
 @pytest.mark.parametrize(("quota", "drops"), [
     ((50_000, 1, 50_000), True),  # over a quota that is used up
     ((50_000, 1, 900), False),

@@ -333,3 +333,15 @@ def test_a_rule_for_senders_tells_nothing_of_others(
     (one, *_) = facts(*drops, **tables)
     assert (one.stops, one.meant, one.share, one.near) == (True, True, None, near)
     assert ("nft delete element inet t banned" in one.change) is (elements[0][0] == elements[0][1])
+
+
+def test_of_a_limit_of_a_rate_it_is_not_known_who_never_gets_through() -> None:
+    """Who asks again is late: that nobody was served at one moment tells nothing."""
+    over = ("limit", 25, 1, 10, 0, 1), DROPS
+    hook = Hook("inet", "t", "c", "input", 0, "filter", drops=False)
+    (one, *_) = facts(drop(*FILTER), nft_hooks=[hook], nft_rules=[Rule("inet", "t", "c", 2, over)])
+    assert "drops what exceeds its limit, 25/second burst 10 packets" in one.decider
+    assert (one.stops, one.share) == (True, None)
+    (one, *_) = facts(drop(*FILTER), nft_hooks=[hook],
+                      nft_rules=[Rule("inet", "t", "c", 2, (DROPS,))])  # fmt: skip
+    assert one.share == 1.0

@@ -92,7 +92,8 @@ class Step:
     neighbours: tuple[str, ...] = ()  # ADDRESS@INTERFACE that it is about
     qdisc: str = ""  # that it is about, as facts of qdiscs are named
     answers: bool = False  # it refuses the packets with an answer, at once
-    # "sender": it decides by who sends; "element": a set lists that very address; or RENAMED
+    # "sender": it decides by who sends; "element": a set lists that very address; "rate": by how
+    # many there are, so that who asks again gets through; or RENAMED
     picks: str = ""
 
 

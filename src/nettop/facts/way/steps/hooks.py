@@ -10,6 +10,7 @@ from typing import Final
 
 from ....collect.nft_hooks import Row as HookRow
 from ....collect.nft_rules import Row as RuleRow
+from ....collect.nftables import limit
 from ...flow_words import end
 from ..chains import (
     MASKS,
@@ -22,6 +23,7 @@ from ..chains import (
     named,
     numbered,
     passed,
+    place,
     placed,
     shown,
     untracking,
@@ -36,6 +38,7 @@ _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule
 _SIDES: Final[Mapping[tuple[str | int, ...], str]] = {
     (1, 12, 4): "source", (1, 16, 4): "to", (1, 8, 16): "source", (1, 24, 16): "to",
 }  # fmt: skip
+_OVER: Final = 1  # NFT_LIMIT_F_INV: what exceeds the limit
 BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 LEAST: Final = 2  # tests of a rule: with one alone it is for all at that interface
 MOST: Final = 3  # rules in turn that would drop the same packets
@@ -205,6 +208,9 @@ def _told(
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
         if what == "drop" and (packets := _dropped(leg)):
             tests, element = _tested(leg, rule)
+            if rate := _limiting(leg, rule, packet):
+                yield _rated(leg, f"{named(rule, chain)} drops", rate, show, cure(rule))
+                continue
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
                 f"filter dropped {packets} of this protocol and port", element or show,
@@ -239,6 +245,14 @@ def _told(
         )  # fmt: skip
     elif ended.verdict == "queue" and by is not None:
         yield _handed(leg, chain, by, show)
+    elif (
+        not ended.verdict
+        and chain.drops
+        and _dropped(leg)
+        and (rate := _limiting(leg, chain, packet))
+    ):
+        yield _rated(leg, f"the policy of chain {chain.chain} ({hooked(chain)}) drops", rate, show,
+                     _accepts(leg, chain, left))  # fmt: skip
     elif not ended.verdict and chain.drops:
         yield Step("hooks", HIDDEN, f"whether a rule of chain {chain.chain} (hook {chain.hook}) "
                    "accepts these packets: its policy is drop", show)  # fmt: skip
@@ -246,6 +260,35 @@ def _told(
         old = f"{chain.chain} ({hooked(chain)})"
         name = old if chain.old else f"{placed(chain)} (hook {chain.hook})"
         yield Step("hooks", PASSES, f"chain {name} lets {leg.what} pass", show)
+
+
+def _limiting(leg: Leg, at: RuleRow | HookRow, packet: Packet) -> str:
+    """The limit of a rate that such packets meet in a chain, up to this rule, and who has it.
+
+    In words; empty: none. A rule that drops what is within its limit has no such one.
+    """
+    rules = [rule for rule in leg.host.frame.rows("nft_rules") if place(rule) == place(at)]
+    for rule in rules[: rules.index(at) + 1] if isinstance(at, RuleRow) else rules:
+        words = next((one for one in rule.does if one[0] == "limit"), None)
+        over = words is not None and bool(words[5:] and int(words[5]) & _OVER)
+        if words is None or packet.matches(rule.does).said is False or (rule is at and not over):
+            continue
+        figures = [int(one) for one in words[1:5]]
+        rate = limit(*figures) if len(figures) == len(("rate", "unit", "burst", "kind")) else ""
+        of = "its limit" if rule is at else f"the limit of {numbered(rule)}"
+        return f"{of}, {rate}" if rate else of
+    return ""
+
+
+def _rated(leg: Leg, who: str, rate: str, show: str, change: str) -> Step:
+    """A limit of a rate. A SYN that is dropped is sent again (net/ipv4/tcp_timer.c): it is late."""
+    late = leg.flow.protocol == "tcp" and not leg.back and not leg.flow.source_port
+    again = " (a SYN is sent again after 1, 3 and 7 s: such a connection opens late)" * late
+    return Step(
+        "hooks", SUSPECT, f"{who} what exceeds {rate}, and the packet filter dropped "
+        f"{_dropped(leg)} of this protocol and port{again}", show, f"raise that limit, or {change}",
+        picks="rate",
+    )  # fmt: skip
 
 
 def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
