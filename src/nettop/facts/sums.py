@@ -30,7 +30,7 @@ from .kinds.nic import Nic
 from .place import OnlineCpus
 from .single import triple
 from .way.chains import few_ports
-from .way.flow import FILTERED
+from .way.steps.device import silenced
 
 UNSCALED: Final = 65_535  # bytes: the largest window without window scaling (RFC 7323, 2.1)
 # what the host has of the table snmp
@@ -164,11 +164,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
             for one in frame.tables.get("drop_reasons", ())
             if one.now.place.startswith(_HANDS_OVER)
         ),
-        icmp_filtered=sum(
-            row.packets
-            for row in frame.rows("drop_reasons")
-            if row.where == "here" and row.reason == FILTERED and row.protocol in ("icmp", "icmp6")
-        ),
+        **silenced(frame)._asdict(),
         beyond_ip=_beyond_ip(sums.nics, now),
         duplicates=tuple(
             f"{row.address}@{row.interface}" for row in frame.rows("addresses") if row.duplicate

@@ -16,6 +16,7 @@ from nettop.collect.nftables import Row as Nftables
 from nettop.collect.sysctls import Row as Sysctl
 from nettop.collect.xfrm_policies import Row as Policy
 from nettop.facts.kinds.way import WayFact, build
+from nettop.facts.way.steps.device import silenced
 from nettop.facts.way.trouble import MOST, asked, asked_of_packets, troubles
 
 OTHER = "10.0.0.9"
@@ -345,3 +346,21 @@ def test_of_a_limit_of_a_rate_it_is_not_known_who_never_gets_through() -> None:
     (one, *_) = facts(drop(*FILTER), nft_hooks=[hook],
                       nft_rules=[Rule("inet", "t", "c", 2, (DROPS,))])  # fmt: skip
     assert one.share == 1.0
+
+
+@pytest.mark.parametrize(("row", "to", "cure"), [
+    (Nftables("inet", "t", "in", "policy", "input"), NEAR,
+     "nft insert rule inet t in ct state related accept"),
+    (Nftables("inet", "t", "in", "7", "input"), NEAR,
+     "nft insert rule inet t in handle 7 ct state related accept"),
+    (Nftables("iptables", "filter", "INPUT", "3", "input"), NEAR,
+     "iptables-legacy -t filter -I INPUT 3 -m conntrack --ctstate RELATED -j ACCEPT"),
+    (Nftables("inet", "t", "in", "policy", "input"), "10.1.0.9", ""),  # it is forwarded
+])  # fmt: skip
+def test_what_lets_icmp_about_connections_pass_the_filter_is_told(
+    row: Nftables, to: str, cure: str
+) -> None:
+    icmp = Drop("NETFILTER_DROP", "", "here", "", "icmp", "", 4, 2.0, FAR, 0, to, 0)
+    found = silenced(frame(drop_reasons=[icmp], nftables=[row]))
+    assert found == (4, row.name if cure else "", cure)
+    assert silenced(frame()) == (0, "", "")

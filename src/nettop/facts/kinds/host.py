@@ -170,6 +170,8 @@ class HostFact:
     icmp_filtered: int = gauge(
         "ICMP messages that the packet filter of this host dropped", "packets", default=0
     )
+    icmp_filter: str = gauge("the rule or policy that dropped them", default="")
+    icmp_accepted_by: str = gauge("a command that lets those of connections pass it", default="")
     answers_from_another: tuple[str, ...] = gauge(
         "UDP ports open on all addresses, and addresses that are no first choice as source, while "
         "ICMP messages come",

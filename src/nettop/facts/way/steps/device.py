@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from ....collect.links import Row as LinkRow
+from ....collect.nft_rules import Row as Rule
 from ....collect.processes import Row as ProcessRow
+from ....frame.rates import Frame
 from ...wiring import kind_of
-from ..chains import filtered
+from ..chains import OLD, accepting, filtered
 from ..flow import FILTERED, HIDDEN, PASSES, STOPS, SUSPECT, Host, Step, address, network
 from ..legs import BRIDGED, IN, THROUGH, Leg
 
 PLACE: Final = 50
 TOO_BIG: Final = "PKT_TOO_BIG"
+ICMP: Final = ("icmp", "icmp6")
 MOST: Final = 3  # rules that are named
 _CLAMP: Final = (
     "limit the MSS: nft add table inet mss; nft add chain inet mss forward '{ type filter hook "
@@ -63,6 +66,35 @@ def _whole(leg: Leg, link: LinkRow) -> Iterator[Step]:
     )  # fmt: skip
 
 
+class Silenced(NamedTuple):
+    """The fields of the host about ICMP that its packet filter drops."""
+
+    icmp_filtered: int = 0
+    icmp_filter: str = ""
+    icmp_accepted_by: str = ""
+
+
+def silenced(frame: Frame) -> Silenced:
+    """How much ICMP the filter drops; of what comes to this host what drops it, and a cure.
+
+    A message about a connection is related to it (net/netfilter/nf_conntrack_proto_icmp.c).
+    """
+    rows = [
+        row for row in frame.rows("drop_reasons")
+        if (row.where, row.reason) == ("here", FILTERED) and row.protocol in ICMP
+    ]  # fmt: skip
+    known, host = Silenced(sum(row.packets for row in rows)), Host.of(frame) if rows else None
+    coming = [row for row in rows if row.to and host is not None and host.local(row.to)]
+    if host is None or not coming or not (found := filtered(host, coming)):
+        return known
+    first = found[0]
+    handle = int(first.rule) if first.rule.isdecimal() else 0
+    at = Rule(first.family.removesuffix("tables"), first.table, first.chain, handle, (),
+              old=first.family in OLD)  # fmt: skip
+    cure = accepting(at, state="related", first=at if at.handle else True)
+    return known._replace(icmp_filter=first.told, icmp_accepted_by=cure)
+
+
 def _untold(leg: Leg) -> tuple[str, str]:
     """That the filter of this host drops the ICMP which tells the sender, and the rules; or empty.
 
@@ -70,7 +102,7 @@ def _untold(leg: Leg) -> tuple[str, str]:
     """
     dropped = [
         row for row in leg.host.frame.rows("drop_reasons")
-        if (row.where, row.reason) == ("here", FILTERED) and row.protocol in ("icmp", "icmp6")
+        if (row.where, row.reason) == ("here", FILTERED) and row.protocol in ICMP
         and row.to == leg.question.source and row.packets and leg.host.local(row.source)
     ]  # fmt: skip
     if not dropped:
