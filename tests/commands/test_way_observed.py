@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, qdisc, route
 
-from nettop.collect import half_open
+from nettop.collect import half_open, link_stats
+from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.commands import _way
 from nettop.facts.way import Flow, walk
 
@@ -52,3 +53,25 @@ def test_handshakes_that_are_repeated_show_the_way_of_what_is_sent(
     suspect = _way._observed(SimpleNamespace(), way, seen, drops=False).suspect
     assert suspect is not None
     assert suspect.saw.startswith(f"{NEAR} is an address of a0, and what it sends to {ABROAD}")
+
+
+@pytest.mark.parametrize(("port", "told"), [(8472, True), (4789, False)])
+def test_what_comes_to_another_port_tells_why_a_neighbour_behind_a_tunnel_is_silent(
+    port: int, monkeypatch: pytest.MonkeyPatch, *, told: bool
+) -> None:
+    monkeypatch.setattr(half_open, "now", lambda _: [])
+    text = f"2.000\nNO_SOCKET 4 __udp4_lib_rcv here 2 udp {port} {ABROAD} 40000 {NEAR} {port}\n"
+    source: Any = SimpleNamespace(counted=lambda _: text, wait=lambda _: True)
+    tunnel = link("a0", 2, kind="vxlan", tunnel_port=4789, tunnel_remote=ABROAD)
+    seen = frame(
+        links=[SOUND["links"][0], tunnel, *SOUND["links"][2:]],
+        link_stats=[link_stats.Row("a0", 2, 0, 40, *[0] * 21)],
+        neighbour_states=[Neighbour("a0", FAR, 4, "failed")],
+    )
+    way = walk(Flow(FAR, 80), seen)
+    assert way.decider is not None
+    assert way.decider.place in _way.ASKED
+    decider = _way._observed(source, way, seen, drops=True).decider
+    assert decider is not None
+    said = f"{ABROAD} sends to UDP port 8472, and a0 takes port 4789"
+    assert (said in decider.saw) is told

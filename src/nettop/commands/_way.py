@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
 
 _STEP = "place outcome saw command change"
+ASKED: Final = ("neighbour",)  # a step of which what arrives meanwhile may tell more
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 
 
@@ -56,7 +57,8 @@ def run(source: Source, args: argparse.Namespace) -> int:
     if args.target is not None or args.peer is not None:
         raise Refused("--to asks about one address: leave out TARGET and --peer", 2)
     frame, way = ask_way(source, asked(args))
-    if way.decider is None and source.live and source.batches is None:
+    known = way.decider is not None and way.decider.place not in ASKED
+    if not known and source.live and source.batches is None:
         way = _observed(source, way, frame, drops=bool(_witness.tables(source, args)))
     if args.json:
         emit(document(source, way, frame))
@@ -68,7 +70,7 @@ def run(source: Source, args: argparse.Namespace) -> int:
 def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     """The way, with what becomes of packets to that address while nettop looks.
 
-    `drops`: what the kernel drops meanwhile is counted.
+    `drops`: what the kernel drops meanwhile is counted. It may tell why a neighbour is silent.
     """
     from dataclasses import replace
 
@@ -78,17 +80,17 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..frame.pairs import entries
     from ..host.bpf.arp import hops
 
-    step = None
-    comes = way.case in ("input", "forward")
+    step, open_ = None, way.decider is None
+    comes = way.case in ("input", "forward") or not open_
     seen: dict[str, Sequence[Any]] = {}
     with suppress(OSError, ValueError):  # without the rights nothing is known of it
         if comes and drops:
             drop_reasons.read(source)
     with suppress(OSError):
-        if way.case in ("output", "forward") and way.interface is not None:
+        if open_ and way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
     with suppress(OSError, ValueError):
-        if step is None and way.case == "output" and way.flow.protocol == "udp":
+        if open_ and step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
     if comes and drops and source.wait(LOOK):
         with suppress(OSError, ValueError):
