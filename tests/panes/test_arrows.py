@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from folded import folded
-from scenes import RING, SACK, big, storied
+from scenes import RING, SACK, big, lossy, storied
 
 from nettop.advice.rules.rule import Finding
-from nettop.panes import page
+from nettop.panes import listed, page
 from nettop.tui.keys import press
 from nettop.tui.mouse import selected
 from nettop.views.past import History
@@ -132,6 +132,25 @@ def test_the_cursor_waits_for_the_finding_of_what_limits(
         assert press("down", None, view, scene)[0].spot.on
 
 
-def test_the_cursor_stays_where_it_is_when_that_finding_comes() -> None:
-    view = page.painted(seen_for(12, SACK), View(), 120, 40)
-    assert page.painted(seen_for(14, RING, SACK), view, 120, 40).spot.on == SACK.id
+def test_the_cursor_goes_to_that_finding_when_it_comes_unless_someone_moved_it() -> None:
+    other = replace(SACK, id="other@eth0")
+    before, after = seen_for(12, SACK, other), seen_for(14, RING, SACK, other)
+    view = page.painted(before, View(), 120, 40)
+    assert view.spot.on == SACK.id
+    moved, _ = press("down", None, view, before)
+    for one, on in ((view, RING.id), (moved, other.id)):
+        there = page.painted(after, one, 120, 40)
+        assert there.spot.on == on
+        assert page.compose(after, one, 120, 40) == page.compose(after, there, 120, 40)
+    back = page.painted(before, page.painted(after, view, 120, 40), 120, 40)  # it has ended
+    assert back.spot.on == SACK.id
+
+
+def test_what_limits_stands_before_advice_of_its_severity() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    assert "ring" in {one.stage.stage for one in scene.facts.limits}
+    advice = replace(RING, id="advice@eth0", relieves=("cwnd",))
+    own = replace(RING, relieves=("ring",))
+    rows = listed.listed(replace(scene, findings=(advice, own), ended=(), mutes=()))
+    assert [one.id for one in rows] == [RING.id, advice.id]

@@ -50,7 +50,8 @@ def with_findings(*found: Finding) -> Scene:
 
 @pytest.mark.parametrize("pane", ["overview", "advisor"])
 def test_a_finding_that_comes_does_not_get_under_the_cursor(pane: str) -> None:
-    view = painted(View(pane=pane), with_findings(SACK))
+    first = with_findings(SACK)
+    view, _ = pressed("a", painted(View(pane=pane), first), first)  # someone chose it
     more = with_findings(NEW, RING, SACK)
     view = painted(view, more)
     assert pressed("a", view, more)[1] == Ask("apply", SACK.id)

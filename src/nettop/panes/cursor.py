@@ -83,20 +83,24 @@ def among(view: View, every: Sequence[str], rows: Sequence[str], by: int) -> Vie
 
 
 def bound(view: View, scene: Scene) -> View:
-    """The view after `scene` was painted under it: its cursor has the id of the painted row."""
-    here = pane(view.pane)
+    """The view after `scene` was painted under it: its cursor has the id of the painted row.
+
+    Until a key or the mouse moves it, it stands on the first row that the pane names now.
+    """
+    here, spot = pane(view.pane), view.spot
     if not here.BOUND:
         return view
-    first = here.start(scene, view) if here.start is not None and not view.spot.on else None
+    free = here.start is not None and (spot.led or not spot.on)
+    first = here.start(scene, view) if here.start is not None and free else None
     if first == "":
         return view
     items = here.items(scene, view)
-    at = under(items, view.spot)
+    at = under(items, spot)
     if first is not None:
         at = items.index(first) if first in items else -1
-    if at < 0 or (view.spot.on == items[at] and view.spot.index == at):
+    if at < 0 or (spot.on == items[at] and spot.index == at):
         return view
-    return view.at(on=items[at], index=at)
+    return view.at(on=items[at], index=at, led=free)
 
 
 def kept(before: View, after: View, scene: Scene) -> View:
@@ -132,7 +136,7 @@ class Origin:
 
 def jump(view: View, to: Origin) -> View:
     """The view at an origin; the place left is remembered."""
-    left = Left(view.pane, view.spots, view.nic, to.row if to.open else "")
+    left = Left(view.pane, view.at(on=view.spot.on).spots, view.nic, to.row if to.open else "")
     spot = Spot(on=to.row, open=to.row if to.open else "")
     nic = view.nic if to.nic is None else to.nic
     spots = {**view.spots, to.pane: spot}

@@ -52,9 +52,16 @@ class Listed:
 
 @once
 def listed(scene: Scene) -> tuple[Listed, ...]:
-    """Those that hold, of both ends, most severe first; then done, ended (latest first), muted."""
+    """Those that hold, of both ends, most severe first; then done, ended (latest first), muted.
+
+    Of those of one severity the first say what limits now.
+    """
     there = scene.peer.findings if scene.peer is not None else ()
-    every = sorted((*scene.findings, *there), key=lambda one: SEVERITIES.index(one.severity))
+    limiting = {one.stage.stage for one in scene.facts.limits} if scene.facts is not None else set()
+    every = sorted(
+        (*scene.findings, *there),
+        key=lambda one: (SEVERITIES.index(one.severity), limiting.isdisjoint(one.relieves)),
+    )
     holding = [Listed(finding.id, "", finding) for finding in every]
     done: list[Listed] = []
     ended: list[Listed] = []

@@ -49,10 +49,10 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def start(scene: Scene, view: View) -> str:
-    """The finding of what limits, which the headline names; else the first one.
+    """The finding of what limits, which the headline names; else where it is, or the first one.
 
-    The cursor stays where it is once it is there. So in the first seconds it waits for the finding
-    of what is seen to limit, which must have held for some time, and for a more severe one.
+    In the first seconds it waits for the finding of what is seen to limit, which must have held for
+    some time, and for a more severe one.
     """
     found = foremost(scene, view)
     named = limit.related(scene, found) if found is not None else None
@@ -66,7 +66,10 @@ def start(scene: Scene, view: View) -> str:
     seen = scene.past.fine
     if seen and scene.wall - seen[0].wall < wait:
         return ""
-    return named.id if named is not None else next(iter(finding_ids(scene)), "")
+    if named is not None:
+        return named.id
+    every = finding_ids(scene)
+    return view.spot.on if view.spot.on in every else next(iter(every), "")
 
 
 def _below(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:

@@ -301,7 +301,7 @@ def compose(
 ) -> list[Line]:
     """The screen: exactly `height` lines of exactly `width` cells; `guide` has the help's rows."""
     width, height = max(1, width), max(1, height)
-    if not view.spot.on:  # the row to which `painted` binds it has the cursor in this frame
+    if view.spot.led or not view.spot.on:  # drawn as `painted` binds it
         view = cursor.bound(view, scene)
     framed = _framed(width, height)
     extra, body_rows, question_rows = _rooms(scene, view, width, height)

@@ -97,6 +97,8 @@ def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
     `scene` is the one that was painted last, with the question that is open now.
     """
     after, ask = _pressed(name, character, view, scene)
+    if ask is not None and ask.target == after.spot.on:
+        after = after.at(on=after.spot.on)  # what a key acted on keeps the cursor
     return kept(view, after, scene), ask
 
 

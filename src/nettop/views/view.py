@@ -36,6 +36,7 @@ class Spot:
     """Cursor, scroll position, sort order and filter of one pane."""
 
     on: str = ""  # id of the row under the cursor: it follows its row when the order changes
+    led: bool = False  # the pane put the cursor there, no key or mouse: it follows the pane's start
     index: int = 0  # of that row; the cursor's place if the row is gone
     top: int = 0  # first visible line of a text longer than the screen
     left: int = 0  # first visible column of a matrix wider than the screen
@@ -96,7 +97,8 @@ class View:
 
     def at(self, **changes: Any) -> View:
         """The view with these fields of the spot of the pane shown changed."""
-        return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
+        own = {"led": False} if "on" in changes else {}
+        return replace(self, spots={**self.spots, self.pane: replace(self.spot, **own | changes)})
 
 
 def under(items: tuple[str, ...], spot: Spot) -> int:
