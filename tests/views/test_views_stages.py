@@ -13,8 +13,10 @@ from nettop import collect
 from nettop.advice.rules.explain import prediction
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import bound
-from nettop.facts.limits.words import verdict
+from nettop.facts.limits.words import FORWARDED, verdict
 from nettop.host.recording import Replay, load
+from nettop.panes.limit import stages
+from nettop.terms.text import text_of
 from nettop.views.observer import Observer
 from nettop.views.scene import Scene
 from nettop.views.stages import SPENT, Bar, at_fault, bars, flow_of, foremost, moves, taker
@@ -53,6 +55,16 @@ def test_a_limit_of_this_host_comes_first_unless_that_direction_only_acknowledge
     assert named(limit("rx", 9e9, PEER), limit("tx", 2e9, THREAD)) == ("eth0", "tx")
     assert named(limit("rx", 9e9, PEER), limit("tx", 2e8, THREAD)) == ("eth0", "rx")
     assert named(limit("rx", 9e9, WIRE), limit("tx", 3e9, THREAD)) == ("eth0", "tx")
+
+
+def test_of_forwarded_traffic_that_nothing_here_limits_no_stage_has_the_mark() -> None:
+    stage = Reading("unknown", "there", "", "inferred", FORWARDED)
+    one, scene = limit("tx", 4e9, stage), lossy()
+    assert scene.facts is not None
+    assert [bar for bar in bars(scene.facts, one) if bar.limits] == []
+    assert "limits" not in "".join(map(text_of, stages(scene, one, 198)))
+    elsewhere = replace(one, stage=replace(stage, because="a queue of another host"))
+    assert [bar.stage for bar in bars(scene.facts, elsewhere) if bar.limits] == ["unknown"]
 
 
 def test_datagrams_lost_at_a_socket_come_before_an_interface_that_is_not_full() -> None:

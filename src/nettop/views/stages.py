@@ -218,7 +218,12 @@ def _moved(facts: Facts, limit: Limit, process: str) -> float | None:
 
 
 def _limiting(limit: Limit) -> str:
-    """The stage on this way that stands for the limit: the peer for a stage of the other end."""
+    """The stage on this way that stands for the limit: the peer for a stage of the other end.
+
+    None where no stage is seen to limit what is forwarded.
+    """
+    if words.forwarded(limit):
+        return ""
     stage = declared()[limit.stage.stage]
     own = stage.place(limit.direction) and not words.away(limit.stage)
     return stage.name if own else "peer"
