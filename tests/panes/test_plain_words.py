@@ -8,12 +8,16 @@ from pathlib import Path
 
 from folded import folded
 from recorded_hosts import HOSTS, last, name
-from scenes import SCENES, storied
+from scenes import SCENES, lossy, storied
 
-from nettop.facts.limits import Reading, words
+from nettop.advice.language.template import spoken
+from nettop.facts.flow_words import name as flow_name
+from nettop.facts.limits import Limit, Reading, words
+from nettop.facts.limits.ladder import labelled
 from nettop.host.recording import Mark, Replay, load
-from nettop.panes import page
+from nettop.panes import flowlist, flowpage, limit, page
 from nettop.terms.text import text_of
+from nettop.terms.units import Units
 from nettop.views.build import Plans, scene_of
 from nettop.views.past import History
 from nettop.views.scene import Ended, Scene
@@ -72,6 +76,23 @@ def test_a_queue_is_named_by_its_kind() -> None:
     told = {"tbf 8001: of eth0": "the traffic shaper tbf", "fq 1: of eth0": "the qdisc fq"}
     for queue, text in told.items():
         assert words.stage(Reading("qdisc", "here", queue)) == text
+
+
+def test_a_shaper_has_one_name_wherever_its_limit_is_told() -> None:
+    full = Reading("qdisc", "here", "tbf 8001: of eth0", "computed", "99% of it", 0.99, None, 1.0)
+    scene = lossy()
+    assert scene.facts is not None
+    (flow, *_) = scene.facts.flows
+    one = Limit("flow", flow_name(flow), "tx", 1e9, 0.0, full, (), None, (full,), "eth0")
+    facts = labelled(replace(scene.facts, flows=(flow,), limits=(one,)))
+    (flow,) = facts.flows
+    scene = replace(scene, facts=facts)
+    assert words.limited(one) == "limited by the traffic shaper tbf"
+    for width, told in ((118, "traffic shaper tbf"), (78, "shaper")):
+        assert told in text_of(flowlist.lines(scene, (flow,), width, 2)[1])
+    assert spoken("flow.limit", flow.limit, flow) == "the traffic shaper tbf"  # in titles
+    assert text_of(flowpage.checklist(one, 118, Units())[0]).split()[1] == "shaper"
+    assert "SHAPER" in text_of(limit.stages(scene, one, 198)[0])
 
 
 def test_clocks_that_agree_are_not_said_to_be_ahead() -> None:

@@ -106,8 +106,8 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     name = flow.process or "?"
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
     limit = flow.limit or UNKNOWN
-    known = declared().get(limit)
-    told = (known.words if known else short(limit)).removeprefix("the ")
+    of = limit, flow.limit_how
+    told = (words.known(*of) if limit in declared() else short(limit)).removeprefix("the ")
     if words.NOT_HERE in (flow.limit_why or ""):
         told = "not on this host"
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
@@ -120,7 +120,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
         limit_cell(scene, flow, told),
-        limit_cell(scene, flow, short(limit)),
+        limit_cell(scene, flow, words.brief(*of)),
         seconds(flow.rtt),
         (drops, "bad" if flow.drops_per_s or (flow.loss_ratio or 0.0) > 0.001 else "dim"),
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, Reading, words
-from ..facts.limits.stages import declared, short, way
+from ..facts.limits.stages import declared, way
 from ..terms import braille
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, repeats, wrap
 from ..terms.units import UNKNOWN, Units, amount, percent, seconds, share, size
@@ -43,8 +43,10 @@ def verdict(flow: Flow, limit: Limit | None, width: int, units: Units) -> list[L
     """What limits the flow, what would limit it next, and the measurement behind the limit."""
     if not flow.limit and not flow.limit_why:
         return []
-    known = declared().get(flow.limit or "")
-    text = f"limited by {known.words}" if known is not None else "not limited"
+    name = flow.limit or ""
+    text = "not limited"
+    if name in declared():
+        text = f"limited by {words.known(name, flow.limit_how)}"
     role, why = "dim", flow.limit_why or ""
     if limit is not None:
         glyph, role = mark(limit)
@@ -77,11 +79,11 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> L
     known = one.utilisation is not None or one.held > 0
     glyph, role = mark(limit) if limits else ("✓", "good") if known else ("·", "dim")
     full = one.utilisation if one.utilisation is not None else one.held if known else None
-    size = 8 if width >= ROOMY else 0
+    size, name = 8 if width >= ROOMY else 0, words.brief(one.stage, words.shaper(one))
     filled, rest = bar(full, size) if full is not None and size else ("", " " * size)
     capacity = words.interval(one.capacity, units) if one.capacity is not None else ""
     head = line(
-        (f" {glyph} ", role), (fit(short(one.stage), 12), role if limits else ""),
+        (f" {glyph} ", role), (fit(name, 12), role if limits else ""),
         (filled, role if limits else "accent"), (rest, "idle"),
         (fit(share(full), 7, ">"), "strong" if limits else "dim"),
         (fit(f"  {capacity}", wide), "dim"),

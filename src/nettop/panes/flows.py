@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from ..facts import Facts
 from ..facts.flow_words import peer, rate
-from ..facts.limits.stages import short
+from ..facts.limits import words
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.text import Line, line
@@ -151,7 +151,7 @@ FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a fi
     "pid": lambda f: UNKNOWN if f.pid is None else str(f.pid),
     "local": lambda f: f"{f.local}:{f.local_port}",
     "peer": peer,
-    "limit": lambda f: f"{f.limit} {short(f.limit or '')}",
+    "limit": lambda f: f"{f.limit} {words.brief(f.limit or '', f.limit_how)}",
     "nic": lambda f: f.nic,
     "namespace": lambda f: f.namespace,
     "queue": lambda f: f.queue,
@@ -186,7 +186,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         peer(flow),
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-        limit_cell(scene, flow, short(limit)),
+        limit_cell(scene, flow, words.brief(limit, flow.limit_how)),
         seconds(flow.rtt),
         (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
         UNKNOWN if flow.cwnd is None else str(flow.cwnd),

@@ -279,6 +279,8 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     name = declared()[one.stage].bar
     if one.stage in PROGRAMS:
         name = process_of(one) or name
+    elif one.reading is not None and words.shaper(one.reading):
+        name = "SHAPER"
     elif one.core is not None:
         name = f"CORE {one.core.cpu}"
     elif one.stage == CORE and one.reading is not None:

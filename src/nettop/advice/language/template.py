@@ -9,6 +9,7 @@ from typing import Final
 
 from ...facts.flow_words import name as name_of
 from ...facts.kinds.flow import Flow
+from ...facts.limits import words
 from ...facts.limits.stages import declared
 from ...terms.dataclass import dataclass
 from ...terms.text import safe
@@ -103,13 +104,17 @@ def _shown(part: Expression, scope: Scope) -> str:
         return safe(str(result.value))
     units = {read.unit for read in result.reads}
     unit = units.pop() if len(units) == 1 else ""
-    return safe(shown(spoken(part.text, result.value), unit))
+    return safe(shown(spoken(part.text, result.value, scope.facts.get("flow")), unit))
 
 
-def spoken(field: str, value: Value | None) -> Value | None:
-    """The value of a field in words where it has words: `sndbuf` is `the send buffer`."""
-    known = declared().get(value) if field == "flow.limit" and isinstance(value, str) else None
-    return known.words if known is not None else value
+def spoken(field: str, value: Value | None, flow: object = None) -> Value | None:
+    """The value of a field in words where it has words: `sndbuf` is `the send buffer`.
+
+    `flow`: the one whose limit it is, from which the kind of a shaper is known.
+    """
+    if field != "flow.limit" or value not in declared():
+        return value
+    return words.known(str(value), flow.limit_how if isinstance(flow, Flow) else "")
 
 
 def shown(value: Value | None, unit: str = "") -> str:

@@ -124,7 +124,7 @@ class Flow:
     limit_how: str | None = maybe(
         "detail of the limit: throttled synced direct cached files; the thread: "
         "throttled locked; a stop: traced; who is waited for in a request: late; small writes: "
-        "corked delayed"
+        "corked delayed; a shaper: its kind"
     )
 
 

@@ -259,9 +259,8 @@ def labelled(facts: Facts) -> Facts:
         one = known.get((flow.namespace, name(flow)))
         if one is not None:
             stage = one.stage
-            flows.append(
-                _limited(flow, stage.stage, stage.because, one.doing, one.relief, stage.how or None)
-            )
+            how = stage.how or words.shaper(stage) or None
+            flows.append(_limited(flow, stage.stage, stage.because, one.doing, one.relief, how))
         elif flow.limit is not None and judged[flow.namespace is None] >= FLOWS:
             flows.append(_limited(flow, None, None, None, None, None))
         else:

@@ -10,7 +10,7 @@ from ...terms.dataclass import picked
 from ..flow_words import CALM, SHOWN
 from . import Interval, Limit, Reading
 from .following import BINDS, bound
-from .stages import declared, having
+from .stages import declared, having, short
 
 if TYPE_CHECKING:
     from .following import Calibration, Prediction
@@ -30,13 +30,28 @@ def stage(one: Reading) -> str:
         return one.name.partition(",")[0]
     if one.stage == "thread":
         return f"CPU time of thread {one.name}"
-    words = declared()[one.stage].words
-    if one.stage == "qdisc":
-        kind = one.name.partition(" ")[0]
-        return f"the traffic shaper {kind}" if kind in _SHAPERS else f"{words} {kind}"
+    words = known(one.stage, shaper(one))
+    if one.stage == "qdisc" and not shaper(one):
+        return f"{words} {one.name.partition(' ')[0]}"
     if one.stage in having("feeds"):
         return f"{words} of {one.name}"
     return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
+
+
+def shaper(one: Reading) -> str:
+    """The kind of a qdisc that holds to a rate: `tbf`; empty for another one."""
+    kind = one.name.partition(" ")[0]
+    return kind if one.stage == "qdisc" and kind in _SHAPERS else ""
+
+
+def known(name: str, how: str | None = "") -> str:
+    """A stage in words, where only its name is known, and the kind of a shaper: `limit_how`."""
+    return f"the traffic shaper {how}" if name == "qdisc" and how else declared()[name].words
+
+
+def brief(name: str, how: str | None = "") -> str:
+    """The same in 11 columns."""
+    return "shaper" if name == "qdisc" and how else short(name)
 
 
 def mark(limit: Limit, one: Reading) -> str:
