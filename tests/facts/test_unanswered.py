@@ -316,11 +316,20 @@ def test_ports_that_only_begin_forward_by_themselves(states: tuple[str, str], be
 
 
 def test_two_that_ask_with_one_address_are_rivals() -> None:
-    def asks(hardware: str, source: str = "10.0.0.7", nic: str = "br0") -> Any:
-        return arp_requests.Row(nic, source, hardware, "10.0.0.1", 1)
+    def asks(
+        hardware: str, source: str = "10.0.0.7", nic: str = "br0", seconds: float = 5.0
+    ) -> Any:
+        return arp_requests.Row(nic, source, hardware, "10.0.0.1", 1, seconds)
 
     one, other = "02:00:00:00:00:01", "02:00:00:00:00:02"
-    rows = [asks(other), asks(one), asks(one, "10.0.0.8"), asks(one, nic="br1")]
+    rows = [
+        asks(other),
+        asks(one),
+        asks(one, "10.0.0.8"),
+        asks(one, nic="br1"),
+        asks(one, "10.0.0.6"),
+        asks(other, "10.0.0.6", seconds=900.0),
+    ]  # it was taken over
     found = still(arp_requests=rows, rivals=[rivals.Row("eth0", "10.0.0.9", one)]).more["rival"]
     assert [(each.id, each.hardware) for each in found] == [
         ("10.0.0.7@br0", f"{one} {other}"), ("10.0.0.9@eth0", one),

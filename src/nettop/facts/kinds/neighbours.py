@@ -19,6 +19,7 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
+from ..counters import grown
 from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
@@ -213,11 +214,12 @@ class Rival:
 
 
 def _rivals(frame: Frame, facts: Facts) -> tuple[Rival, ...]:  # noqa: ARG001
-    """One fact for each of them; also those that ask others by ARP with one address."""
+    """One fact for each of them; also those that ask others by ARP with one address, both now."""
     found = {(row.interface, row.address): row.hardware for row in frame.rows("rivals")}
     asks: dict[tuple[str, str], set[str]] = {}
-    for row in frame.rows("arp_requests"):
-        asks.setdefault((row.interface, row.source), set()).add(row.hardware)
+    for entry in frame.tables.get("arp_requests", ()):
+        if grown(entry, "requests"):
+            asks.setdefault((entry.now.interface, entry.now.source), set()).add(entry.now.hardware)
     both = {place: " ".join(sorted(macs)) for place, macs in asks.items() if len(macs) > 1}
     return tuple(
         Rival(f"{address}@{nic}", address, hardware, nic)
@@ -226,6 +228,6 @@ def _rivals(frame: Frame, facts: Facts) -> tuple[Rival, ...]:  # noqa: ARG001
 
 
 RIVAL = Kind(
-    Rival, "rivals", needs=("rivals",), build=_rivals, lasts=True,
+    Rival, "rivals", needs=("rivals",), build=_rivals,
     parents={"nic": attrgetter("nic")}, example={"id": "192.0.2.1@eth0", "address": "192.0.2.1"},
 )  # fmt: skip

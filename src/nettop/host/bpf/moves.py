@@ -16,7 +16,7 @@ from typing import Final
 
 from ...terms.dataclass import dataclass
 from ..netlink import route
-from ..netlink.codec import Field, decode, messages
+from ..netlink.codec import HEADER, Field, decode, messages
 
 _NEIGHBOURS: Final = 1 << 2  # bit of RTNLGRP_NEIGH
 _DELETED: Final = 29  # RTM_DELNEIGH: what is learnt next is no move
@@ -24,9 +24,13 @@ _NOWHERE: Final = 0  # no interface has this number
 _BRIDGE: Final = 7  # AF_BRIDGE
 _HEAD: Final = struct.Struct("=BxxxiHBB")  # ndmsg: family, interface
 _ENTRY: Final = {2: Field("hardware", "raw"), 5: Field("vlan", "H"), 9: Field("master")}
+_REQUEST: Final = (  # NLM_F_REQUEST, NLM_F_DUMP
+    HEADER.pack(HEADER.size + _HEAD.size, route.GETNEIGH, 0x301, 1, 0)
+    + _HEAD.pack(_BRIDGE, 0, 0, 0, 0)
+)
 _MOST: Final = 20_000  # notifications that are looked at in one reading
 _SIZE: Final = 1 << 16  # bytes of one
-_ROOM: Final = 4096  # entries whose port is remembered
+_ROOM: Final = 1 << 14  # entries whose port is remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Counter:
         kind = socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
         self._socket = socket.socket(socket.AF_NETLINK, kind, socket.NETLINK_ROUTE)
         self._socket.bind((0, _NEIGHBOURS))
+        self._socket.send(_REQUEST)  # the answer tells where each entry is now
 
     def text(self) -> str:
         """The seconds, then a line `MOVES BRIDGE HARDWARE VLAN PORT…` for each that moves."""
