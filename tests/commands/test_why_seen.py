@@ -4,16 +4,19 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import flow_tables
 import psutil
 import pytest
 
 from nettop.cli import main
-from nettop.commands import _way, why
+from nettop.collect import socket_owners
+from nettop.commands import _silent, _way, why
 from nettop.facts.joined import Joiner
 from nettop.facts.way import Flow
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Entry, Frame
 from nettop.host.recording import Replay, load
 from nettop.host.session import ssh_peer
 from nettop.panes import overview
@@ -184,3 +187,31 @@ def test_sockets_that_wait_and_end_without_an_answer_are_counted() -> None:
 ])  # fmt: skip
 def test_answers_and_sockets_that_stay_tell_nothing(readings: list[str]) -> None:
     assert outcome(*readings) is None
+
+
+@pytest.mark.parametrize("taken", ["port", "process"])
+def test_a_bare_number_is_a_port_where_no_process_has_it(
+    taken: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [flow_tables.socket(local_port=8080, state="listen", inode=7)]
+    owner = socket_owners.Row(7, 8080 if taken == "process" else 440, "app")
+    frame: Any = Frame(0.0, 0.0, {"sockets_tcp": [Entry(one) for one in rows],
+                                  "socket_owners": [Entry(owner)]})  # fmt: skip
+    facts: Any = SimpleNamespace(limits=(), processes=())
+    assert _silent.meant(frame, facts, "8080") == ("8080" if taken == "process" else ":8080")
+    assert f"8080 is taken as {'a process' if taken == 'process' else 'port :8080'}" in (
+        capsys.readouterr().err
+    )
+    for other in ("9", "eth0", ":8080", None):
+        assert _silent.meant(frame, facts, other) == other
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bare_number_of_a_port_names_its_flows(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--json", "--replay", HOST.replace("guest-transfer", "vm-send-buffer")
+    assert main(["why", ":5201", *words]) == 0
+    named = json.loads(capsys.readouterr().out)["limits"]
+    assert main(["why", "5201", *words]) == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("nettop: 5201 is taken as port :5201: no process with a socket has")
+    assert json.loads(out)["limits"] == named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,7 @@ from ..terms.errors import Refused
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge
     from ..advice.rules.rule import Finding
+    from ..facts import Facts
     from ..facts.limits import Limit
     from ..frame.rates import Frame
     from ..views.observer import Observation
@@ -54,6 +56,24 @@ def answer(
     else:
         print_lines(f"{source.host} · {args.seconds:g} s", "", *wrap(brief + rest, 78))
     return 0
+
+
+def meant(frame: Frame, facts: Facts, target: str | None) -> str | None:
+    """The target; of a bare number that no process with sockets has, and a socket has, the port.
+
+    Which was taken is told on stderr where both may be meant, or the port was.
+    """
+    from ..facts import doors
+
+    if target is None or not target.isdecimal() or not doors.held(frame, int(target)):
+        return target
+    rows = (*frame.rows("socket_owners"), *facts.limits, *facts.processes)
+    if any(row.pid == int(target) for row in rows):
+        print(f"nettop: {target} is taken as a process; :{target} is the port", file=sys.stderr)
+        return target
+    print(f"nettop: {target} is taken as port :{target}: no process with a socket has this number",
+          file=sys.stderr)  # fmt: skip
+    return f":{target}"
 
 
 def told(source: Source, args: argparse.Namespace, why: str, seen: Observation) -> bool:

@@ -8,16 +8,14 @@ nettop why --replay a.host.gz       both ends, by `nettop record a.host.gz --pee
 nettop why --to 10.0.0.2:443        can this host reach it, and what would stop it?
 nettop why --to B --from A          would this host forward packets from A to B, and the answers?
 
-TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; without it every
-flow that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported, with the problems that are found of it meanwhile. As root, those
-of other network namespaces (containers, pods) are reported as well, with the name of the namespace;
-an interface there is eth0@web. The stages of a flow are listed by capacity: the first one limits. A
-limit marked `there` is beyond this host. Where a core or a thread limits, a line says what it does
-(see `nettop profile`), as root and without --no-deep.
-
-What the kernel drops meanwhile, and which calls of programs fail, is counted and listed with its
-reason (as root, on this host, without --no-deep).
+TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; a bare number that
+no process has is a port. Without it every flow that wants to move data, every interface that
+carries data and every UDP socket that drops datagrams is reported, with the problems that are found
+of it meanwhile. As root, those of other network namespaces (containers, pods) are reported as well,
+with the name of the namespace; an interface there is eth0@web. The stages of a flow are listed by
+capacity: the first one limits. A limit marked `there` is beyond this host. Without --no-deep, as
+root, a line says what a core or thread that limits does (see `nettop profile`), and what the kernel
+drops and which calls of programs fail on this host is counted and listed with its reason.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
@@ -78,7 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
         "target", nargs="?", type=_argument.word, metavar="TARGET",
-        help="an interface, a process number, ADDRESS:PORT or :PORT",
+        help="an interface, a process number, ADDRESS:PORT, :PORT or PORT",
     )  # fmt: skip
     _way.arguments(parser)
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
@@ -105,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
     judge = _silent.judge(source, args)
 
     seen: list[Judgement] = []
-    brief = Brief(_address(args.target or "") or "")
+    number = (args.target or "").isdecimal()
+    brief = Brief(_address(f"{':' * number}{args.target}") or "")
 
     def judged(frame: Frame, facts: Facts) -> None:
         seen[:] = (judge.judge(facts),)
@@ -115,10 +114,12 @@ def run(args: argparse.Namespace) -> int:
     if deep:
         facts = replace(facts, rhythms=rhythms(source, *BURSTS))
     last = Observation(frame, facts, seen[-1])
+    args.target = _silent.meant(frame, facts, args.target)
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
-        return _silent.answer(source, args, refused, brief.words(), last)
+        said = brief.words() if brief.name == _address(args.target) else ""
+        return _silent.answer(source, args, refused, said, last)
     found = _silent.beside(last, limits, args.target)
     if args.json:
         from .advise import finding_json
@@ -146,6 +147,7 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     observers = both.Observers(here, there)
     hosts = observers.hosts
     *_, (frames, sides) = observers.watch(args.seconds, set(needs()))
+    args.target = _silent.meant(frames.here, sides.here, args.target)
     limits = chosen(with_ends(sides.here, sides.joined), args.target)
     if args.json:
         values = document(here, limits, frames.here, args.seconds)
