@@ -332,6 +332,8 @@ def test_what_relieves_the_limit_of_a_flow_of_the_target_stands_first() -> None:
     seen = observed(*others, pod, held, synced)
     assert _silent.beside(seen, [limit], ":80") == [synced, held]
     assert _silent.beside(seen, [limit], None) == [held]
+    setting = replace(finding("window-scaling-off@host", "off"), relieves=("disk-write",))
+    assert _silent.beside(observed(setting, held), [limit], ":80") == [setting, held]
     assert _silent.beside(seen, [replace(limit, namespace="pod")], ":80") == [pod, held]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PROBLEMS: Final = ("critical", "warning")
 # what is listed with the drops, the calls and the ways
+HOST: Final = "host"  # the target of a finding about settings of all flows
 FLOW: Final = "tcp:"  # the target of a finding about one flow, whose limit says it
 SHOWN: Final = ("calls-fail", "destination-out-of-reach", "packets-dropped-by-reason")
 MOST: Final = 3  # findings that do not name the target
@@ -158,15 +159,18 @@ def beside(
     """The problems that name the target, or a program of its flows, and what explains them.
 
     Those that the limits of flows, the drops, the failed calls and the ways tell are left out, but
-    for what relieves the limit of a flow of the target.
+    for what relieves the limit of a flow of the target, at that flow or as a setting of the host.
     """
     stages = {
         f"{FLOW}{one.target.replace('>', '-')}@{one.namespace or ''}".rstrip("@"): one.stage.stage
         for one in limits if target is not None and one.over == "flow"
     }  # fmt: skip
     relief = [
-        one for one in seen.judgement.findings if stages.get(one.target, "none") in one.relieves
-    ]
+        one for one in seen.judgement.findings
+        if stages.get(one.target, "none") in one.relieves
+        or (one.target == HOST and one.severity in PROBLEMS
+            and not {*stages.values()}.isdisjoint(one.relieves))
+    ]  # fmt: skip
     problems = [one for one in seen.judgement.findings if one.severity in PROBLEMS]
     if target is not None:
         words = [rf"\[{one.pid}\]" for one in limits if one.pid is not None]
@@ -176,7 +180,8 @@ def beside(
         elif not target.isdecimal():
             words.append(rf"(?<![\w.-]){re.escape(target)}(?![\w.-])")
         problems = _about(problems, words)
-    told = (one for one in problems if one.rule not in SHOWN and not one.target.startswith(FLOW))
+    told = (one for one in problems if one.rule not in SHOWN and not one.target.startswith(FLOW)
+            and one not in relief)  # fmt: skip
     return [*relief, *told]
 
 
