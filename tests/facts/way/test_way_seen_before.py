@@ -98,6 +98,8 @@ def test_the_port_to_which_the_other_end_of_a_tunnel_sends(
         link_stats=counts, drop_reasons=[missed],
     )).decider  # fmt: skip
     assert decider is not None
+    assert decider.change.startswith("make a0 again with dstport 4789, or that end with 8472; else "
+                                     "compare VNI") is told  # fmt: skip
     assert (
         decider.saw.endswith(
             "nothing has come yet: 198.51.100.9 sends to UDP port 4789, and a0 takes port 8472"

@@ -158,7 +158,7 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         f"reach it: ip link add HOST link {link.interface} type macvlan mode bridge, with an "
         f"address and the route to {to} on HOST; else "
     )
-    mute, hidden = _mute(leg, link), _hidden(leg, link) if near else None
+    (mute, keys), hidden = _mute(leg, link), _hidden(leg, link) if near else None
     covers = f", and {leg.hop.network} there comes before the route by {hidden}" if hidden else ""
     six = "-6 " if ":" in to else ""
     by = leg.by if leg.by is not None and leg.by.to == to else None
@@ -172,7 +172,7 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{led}{covers}{mute}",
         show, free + meant + (elsewhere if hidden else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else "")
-        + (_keys(link) if mute else "") + f"the host with {to} must answer {word}: there, its "
+        + keys + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
         "host (rp_filter)" + (behind if wide else ""),
     )  # fmt: skip
@@ -207,22 +207,24 @@ def _hidden(leg: Leg, link: LinkRow) -> str | None:
     return max(wider, default=(0, None), key=lambda one: one[0])[1]
 
 
-def _mute(leg: Leg, link: LinkRow) -> str:
-    """Of a tunnel through which nothing has come: that, and the port to which its peer sends."""
+def _mute(leg: Leg, link: LinkRow) -> tuple[str, str]:
+    """Of a tunnel through which nothing has come: that, and what of both ends may differ."""
     rows = [one for one in leg.host.frame.rows("link_stats") if one.interface == link.interface]
     unheard = link.kind in _KEYED and rows and not rows[0].rx_packets and rows[0].tx_packets
     if not unheard:
-        return ""
+        return "", ""
     frame, name, port = leg.host.frame, link.interface, link.tunnel_port
     ends = {link.tunnel_remote, *(o.remote for o in frame.rows("fdb") if o.interface == name)}
-    missed = (f": {row.source} sends to UDP port {row.to_port}, and {name} takes port {port}"
-              for row in frame.rows("drop_reasons")
+    missed = (row for row in frame.rows("drop_reasons")
               if (row.reason, row.where, row.protocol) == ("NO_SOCKET", "here", "udp")
               and row.source in ends and port not in (None, row.to_port))  # fmt: skip
-    return ", a tunnel through which nothing has come yet" + next(missed, "")
-
-
-def _keys(link: LinkRow) -> str:
-    """Of such a tunnel what to compare first."""
-    return (f"compare {_KEYED[link.kind]} and the addresses of both ends of {link.interface} "
-            f"(`ip -d link show {link.interface}`, there too); else ")  # fmt: skip
+    said = ", a tunnel through which nothing has come yet"
+    keys = (f"compare {_KEYED[link.kind]} and the addresses of both ends of {name} "
+            f"(`ip -d link show {name}`, there too); else ")  # fmt: skip
+    if (row := next(missed, None)) is None:
+        return said, keys
+    said += f": {row.source} sends to UDP port {row.to_port}, and {name} takes port {port}"
+    return (
+        said,
+        f"make {name} again with dstport {row.to_port}, or that end with {port}; else {keys}",
+    )
