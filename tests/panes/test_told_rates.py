@@ -52,11 +52,13 @@ def test_a_program_with_several_flows_has_their_sum() -> None:
     assert bar.moved == together(scene.facts.flows)
 
 
-SENDERS = ("limit-htb-50mbit-writer", "loss-far-filter")
+SENDERS = ("limit-htb-50mbit-writer", "loss-far-filter", "limit-loss-100-writer")
 
 
 @folded("name", SENDERS)
-def test_flows_carry_no_more_than_the_wire_beside_them(name: str) -> None:
+def test_flows_carry_no_more_than_the_wire_and_have_the_round_trip_of_their_verdict(
+    name: str,
+) -> None:
     source = Replay(load(f"tests/live/recordings/{name}.host.gz"))
     observer, frames = Observer(source), 0
     while source.wait(1):
@@ -66,6 +68,7 @@ def test_flows_carry_no_more_than_the_wire_beside_them(name: str) -> None:
         assert scene.mean is not None
         assert list(told_rates.above(scene.facts)) == []
         assert list(told_rates.above(scene.mean)) == []
+        assert list(told_rates.trips(scene)) == []
         frames += bool(seen.facts.flows)
     assert frames >= 3
 

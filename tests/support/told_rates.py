@@ -6,10 +6,11 @@ from itertools import groupby
 
 from nettop import panes
 from nettop.facts import Facts
+from nettop.facts.flow_words import name as flow_name
 from nettop.facts.flow_words import rate, together
 from nettop.panes import page
 from nettop.terms.text import Line, cells, text_of
-from nettop.terms.units import Units
+from nettop.terms.units import Units, seconds
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
@@ -19,6 +20,7 @@ OTHER = re.compile(
     r"mean|peak|≤|≥|–|most|next:|pacing|delivery|carr|link|fastest mode|GT/s|together|windows| · $"
     r"|limits \S+ to|_RATE is|acknowledged"
 )
+TRIP = re.compile(r"lost at (\S+ \S+) round trip")
 NEAR = 40
 ABREAST = 1.02  # sockets are read some milliseconds after the interfaces
 SKEWED = 1.05  # … on a host that is full, where a sample takes long
@@ -47,6 +49,17 @@ def above(facts: Facts, most: float = ABREAST) -> Iterator[str]:
             payload = sum(one or 0.0 for one in rates)
             if wire is not None and payload > most * max(wire, LITTLE):
                 yield f"{nic.name} {way}: {8 * payload:.4g} of {8 * wire:.4g} b/s"
+
+
+def trips(scene: Scene) -> Iterator[str]:
+    """The flows whose verdict tells another round trip than their row and their page."""
+    flows = {flow_name(one): one for one in scene.mean.flows} if scene.mean is not None else {}
+    for one in scene.facts.limits if scene.facts is not None else ():
+        told = TRIP.search(one.stage.because) if one.over == "flow" else None
+        if told is not None and one.target in flows and one.namespace is None:
+            shown = seconds(flows[one.target].rtt)
+            if shown != told[1]:
+                yield f"{one.target}: {told[1]}, {shown}"
 
 
 def titles(row: Line) -> Iterator[tuple[range, str]]:

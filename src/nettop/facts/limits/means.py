@@ -1,6 +1,6 @@
-"""The rates of interfaces, flows and paths over the window of the verdicts.
+"""The rates of interfaces, flows and paths over the window of the verdicts; round trips as well.
 
-Facts have the rates of the last interval. A verdict is of the last ten seconds: beside it stand the
+Facts have those of the last interval. A verdict is of the last ten seconds: beside it stand the
 means of the same seconds, also of a flow that was not there in all of them, so that flows carry no
 more than their interface.
 """
@@ -81,8 +81,16 @@ def _nic(window: Window, nic: Nic) -> Nic:
     )  # fmt: skip
 
 
+# sizes and times of a flow, the column of its socket, and how many of a unit of that are one here
+_LEVELS: Final = (
+    ("rtt", "rtt", 1e6), ("rtt_var", "rttvar", 1e6), ("cwnd", "cwnd", 1), ("unacked", "unacked", 1),
+    ("notsent", "notsent", 1), ("recv_q", "recv_q", 1),
+    ("pacing_rate", "pacing_rate", 0.125), ("delivery_rate", "delivery_rate", 0.125),
+)  # fmt: skip
+
+
 def _flow(window: Window, flow: Flow) -> dict[str, Any]:
-    """The rates and shares of a flow; none where it did not move."""
+    """The rates, levels and shares of a flow; none where it did not move."""
     here = flow.namespace is None
     if flow.protocol == "udp":
         track = window.udp if here else window.netns_udp
@@ -99,7 +107,15 @@ def _flow(window: Window, flow: Flow) -> dict[str, Any]:
         )
     )  # fmt: skip
     lost = None if again is None else max(0.0, again - (twice or 0.0))
-    return {
+    levels = {
+        name: whole / unit if unit != 1 else round(whole)
+        for name, column, unit in _LEVELS
+        if getattr(flow, name) is not None
+        and (whole := mean(getattr(entry.now, column, None) for entry in entries)) is not None
+    }
+    if flow.window_cap is not None and flow.rtt and levels.get("rtt"):
+        levels["window_cap"] = flow.window_cap * flow.rtt / levels["rtt"]
+    return levels | {
         "rx_per_s": rx, "tx_per_s": tx, "retransmits_per_s": again,
         "retransmit_ratio": part(again, sent), "loss_ratio": part(lost, sent),
         "needless": part(twice, again), "busy": part(busy, 1e6),
