@@ -126,6 +126,31 @@ def test_a_bar_has_the_utilisation_of_the_limit_model_and_the_loss_of_the_path()
     assert sum(bar.limits for bar in known.values()) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "joint", "path", "window"),
+    [
+        ("qdisc", (), None, None),  # it fills the window, and its few losses make a path of that
+        ("thread", (), None, 0.6),  # more passes than the model of the path allows
+        ("path", ("cwnd",), 1.0, 0.6),
+        ("wire", ("path",), 1.0, None),
+    ],
+)
+def test_what_fills_by_the_queue_that_limits_has_no_share(
+    first: str, joint: tuple[str, ...], path: float | None, window: float | None
+) -> None:
+    known = {
+        name: Reading(name, "there" if name == "path" else "here", "", "computed", "", full,
+                      (1e8, 2e8), 1.0)
+        for name, full in (("path", 1.0), ("cwnd", 0.6), ("sndbuf", 0.1), (first, 1.0))
+    }  # fmt: skip
+    one = replace(limit("tx", 1.9e8, known.pop(first), *known.values()), joint=joint)
+    facts = lossy().facts
+    assert facts is not None
+    shown = {bar.stage: bar.full for bar in bars(facts, one)}
+    assert (shown.get("path"), shown.get("cwnd")) == (path, window)
+    assert (shown["sndbuf"], shown[first]) == (0.1, 1.0)
+
+
 def test_the_flow_that_stands_for_an_interface_is_its_largest_of_that_process() -> None:
     flows = [
         Limit("flow", name, "rx", rate, WALL, THREAD, (), None, (), "eth0", 3391, "iperf3")

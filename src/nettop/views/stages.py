@@ -6,6 +6,7 @@ those of `facts.kinds.path` where the interface has such a path.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ..facts import Facts
 from ..facts.flow_words import MOST, QUIET, name, together
 from ..facts.limits import SECONDS, Limit, Reading, words
+from ..facts.limits.following import BINDS
 from ..facts.limits.stages import declared, way
 from ..terms.dataclass import dataclass
 from .past import History
@@ -143,6 +145,8 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
         limits = stage.name == limiting
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
                   _lost(facts, first, passing), owner)  # fmt: skip
+        if _follows(stage, limit, bar.full or 0.0):
+            bar = replace(bar, reading=None, full=None)
         if stage.name in PROGRAMS:
             bar = replace(bar, moved=_moved(facts, limit, process_of(bar)))
         if stage.name == CORE:
@@ -152,6 +156,14 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
+
+
+def _follows(stage: Stage, limit: Limit, full: float) -> bool:
+    """Whether its share tells nothing: it fills by the queue that limits, or exceeds its model."""
+    if not stage.fed or stage.name in (limit.stage.stage, *limit.joint):
+        return False
+    queued = declared()[limit.stage.stage].queue and not words.away(limit.stage)
+    return full >= (BINDS if queued else 1.0 if stage.between else math.inf)
 
 
 def _on_full_core(bar: Bar, facts: Facts, flow: Limit, past: History) -> Bar:
