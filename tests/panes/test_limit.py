@@ -11,6 +11,7 @@ from scenes.limits import LOSSY, SENDERS, WIRE
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.stages import declared
 from nettop.panes import limit, overviewrows, page
+from nettop.panes.parts import altered
 from nettop.terms.text import cells, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
@@ -60,6 +61,20 @@ def test_the_value_to_set_is_not_cut(width: int) -> None:
     short = "net.ipv4.tcp_wmem … 65536 → … 4194304"
     assert (whole if width > 100 else short) in told
     assert "sysctl" in told or width < 100
+
+
+def test_a_change_of_several_objects_says_at_which_and_how_many() -> None:
+    steps = tuple(Step(f"irq.affinity@eth0/rx-{n}", "0-15", f"{n}", f"echo {n}") for n in range(4))
+    scene = replace(lossy(), plans={RING.id: steps})
+    told = [text_of(limit.remedy(scene, RX, RING, width)) for width in (118, 68)]
+    assert "irq.affinity, each its own: rx-0 → 0, rx-1 → 1, rx-2 → 2, rx-3 → 3 " in told[0]
+    assert "irq.affinity rx-0 → 0, … 4 changes " in told[1]
+    assert "#" not in "".join(told)
+    alike = tuple(replace(one, after="2-3") for one in steps)
+    assert altered(alike[:2], 100) == "irq.affinity rx-0, rx-1 → 2-3"
+    mixed = (steps[0], Step("ring.rx@eth0", "256", "512"))
+    assert altered(mixed, 100) == "irq.affinity rx-0: 0-15 → 0, 1 of 2 changes"
+    assert altered(steps[1:2], 100) == "irq.affinity rx-1: 0-15 → 1"
 
 
 def test_where_no_setting_helps_that_is_said() -> None:

@@ -40,7 +40,7 @@ from ..views.stages import (
     process_of,
     taker,
 )
-from .parts import Cell, apart, severity
+from .parts import Cell, altered, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -204,17 +204,13 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     if finding is not None:
         steps = scene.steps(finding.id)
         if steps:
-            step = steps[0]
-            setting = step.setting.partition("@")[0]
-            change = f"{setting} {step.before} → {step.after}"
+            change = altered(steps, width - 3 - taken)
             if cells(change) + 3 + taken > width:  # the value to set is what must be read
-                change = " → ".join(apart(step.before, step.after))
-                change = f"{setting.removeprefix('sysctl.')} {change}"
-            if cells(change) + 3 + taken > width:
                 after, taken = "", 0
             text = line("   ", (change, "strong"))
-            shell = line((f"   # {step.shell}", "dim"))
-            if step.shell and line_cells(text) + line_cells(shell) + taken <= width:
+            command = steps[0].shell if len(steps) == 1 else ""  # one of several says too little
+            shell = line((f"   # {command}", "dim"))
+            if command and line_cells(text) + line_cells(shell) + taken <= width:
                 text += shell
         elif at_fault(limit) and finding.severity in ADVISED and not waits:
             glyph, role = severity(finding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
@@ -10,7 +11,7 @@ from ..advice.rules.severity import MARKS
 from ..terms.dataclass import dataclass
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN, seconds
-from ..views.scene import RunningTest, Scene
+from ..views.scene import RunningTest, Scene, Step
 from ..views.view import Spot, View
 
 if TYPE_CHECKING:
@@ -125,6 +126,33 @@ def apart(before: str, after: str) -> tuple[str, str]:
         return before, after
     short, other = ("… " + " ".join(one.split()[equal:]) for one in (before, after))
     return short, other
+
+
+def altered(steps: Sequence[Step], width: int) -> str:
+    """What the steps change, in at most `width` columns: of several at which objects, or how many.
+
+    `ring.rx 256 → 512`; `irq.affinity, each its own: rx-0 → 0, rx-1 → 1`; `ring.rx eth0: 256 →
+    512, 1 of 2 changes`. The value to set is not cut.
+    """
+    first, count = steps[0], len(steps)
+    setting, _, target = first.setting.partition("@")
+    objects = [re.split("[@/]", one.setting)[-1] for one in steps]
+    values = {one.after for one in steps}
+    told = []
+    if count > 1 and all(one.setting.startswith(f"{setting}@") for one in steps):
+        to = f" → {first.after}" if len(values) == 1 else ""
+        each = [name if to else f"{name} → {one.after}"
+                for name, one in zip(objects, steps, strict=True)]  # fmt: skip
+        own = [f"{setting}, each its own: {', '.join(each)}"] if len(values) == count else []
+        told = [*own, f"{setting} {', '.join(each)}{to}"]
+        told += [f"{setting} {', '.join(each[:some])}{to}, … {count} changes"
+                 for some in range(count - 1, 0, -1)]  # fmt: skip
+    place = f" {objects[0]}:" if target and (count > 1 or "/" in target) else ""
+    tail = f", 1 of {count} changes" if count > 1 else ""
+    short = " → ".join(apart(first.before, first.after))
+    told += [f"{setting}{place} {first.before} → {first.after}{tail}",
+             f"{setting.removeprefix('sysctl.')}{place} {short}{tail}"]  # fmt: skip
+    return next((text for text in told if cells(text) <= width), told[-1])
 
 
 def window(count: int, cursor: int, height: int) -> range:
