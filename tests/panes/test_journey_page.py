@@ -110,6 +110,6 @@ def test_the_programs_run_while_the_page_is_shown() -> None:
     assert source.counts == {"journey"}
     observer.deep = True
     observer.glance(journey.TABLES)
-    assert source.counts == {"journey", "drops", "calls", "profile", "arp"}
+    assert source.counts == {"journey", "drops", "calls", "profile", "arp", "moves"}
     observer.glance(())
-    assert source.counts == {"drops", "calls", "profile", "arp"}
+    assert source.counts == {"drops", "calls", "profile", "arp", "moves"}
