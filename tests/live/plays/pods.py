@@ -42,6 +42,7 @@ class Pods:
     tc: tuple[str, ...] = ()
     writer: str = ""
     stage: str = "qdisc"
+    shown: str = "shaper"  # on the screen
     named: str = ""
     ends: tuple[str, ...] = ("rx", "tx")
     joins: bool = False
@@ -59,7 +60,7 @@ CASES: Final = (
         ("tc filter add dev left parent ffff: protocol all u32 match u32 0 0 "
          "action mirred egress redirect dev ifb0")),
         tc=(f"middle: qdisc add dev ifb0 {_SHAPER}",), named="of ifb0"),
-    Pods("pods-paced", writer="pace=6250000", stage="pacing", ends=("tx",)),
+    Pods("pods-paced", writer="pace=6250000", stage="pacing", shown="pacing", ends=("tx",)),
     Pods("pods-tbf-inside", ends=("tx",), named="tbf 7: of left",
          tc=("here: qdisc add dev left root handle 7: tbf rate 30mbit burst 64k latency 50ms",)),
     Pods("pods-htb-inside", ends=("tx",), named="htb class 1:10 of left",
@@ -112,7 +113,7 @@ def judge(pods: Pods, folder: Path, truth: Truth) -> Outcome:
                 bool(flow["namespace"])
                 and (limit["stage"], limit["end"]) == (pods.stage, "here")
                 and pods.named in limit["name"]
-                and pods.stage in shown
+                and pods.shown in shown
                 and f"@{flow['namespace']}"[:6] in shown
             )
             yield Outcome(RIGHT if good else WRONG, f"{end}: {limit['stage']} {limit['name']}")
