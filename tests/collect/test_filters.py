@@ -49,6 +49,7 @@ def test_a_policer_has_its_rate_and_what_it_drops() -> None:
     )
     assert (row.interface, row.parent, row.priority, row.kind) == ("eth0", "1:", 5, "flower")
     assert (row.action, row.rate, row.packets, row.drops) == ("police", 300e6, 90, 28)
+    assert row.burst == 36_000  # 15,000 ticks of 64 ns at that rate
     wide = police(0xFFFFFFFF) + attribute(8, struct.pack("=Q", 12_500_000_000))
     assert only(tfilter("flower", attribute(3, action("police", wide, b"")))).rate == 100e9
 

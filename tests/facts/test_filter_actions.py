@@ -15,10 +15,11 @@ def row(drops: int, packets: int, **more: Any) -> Row:
 
 
 def test_an_action_that_dropped_is_told_with_what_it_lets_pass() -> None:
-    first, last = row(0, 0), row(28, 925)
+    first, last = row(0, 0), row(28, 925, burst=10_000)
     (one,) = joined({**HOST, "filters": [first]}, {**HOST, "filters": [last]}).more["filter"]
     assert (one.id, one.nic, one.action) == ("eth0/1:/pref-5", "eth0", "police at 300 Mb/s")
     assert (one.taken, one.passed, one.drops_per_s) == (925, 897, 28)
+    assert (one.burst, round(one.lasts, 6), one.ample) == (10_000, 0.000267, "750kb")
 
 
 def test_drops_and_redirects_are_called_as_tc_does_and_what_drops_nothing_is_left_out() -> None:

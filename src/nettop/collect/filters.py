@@ -18,7 +18,7 @@ from ..host.netlink.codec import Attributes, Field, attributes, decode, messages
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Table
-from .qdiscs import counted
+from .qdiscs import TICK, counted
 
 TABLE: Final = Table(every=2.0, optional=True, may_rest=True)
 
@@ -48,7 +48,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
 }  # fmt: skip
 _BYTECODE, _PROGRAM = 5, 7  # TCA_BPF_OPS, TCA_BPF_NAME
 _TBF, _RATE64 = 1, 8  # of a policer: struct tc_police, and its rate where 32 bits are too few
-_RATE: Final = 28  # place in struct tc_police
+_BURST, _RATE = 12, 28  # places in struct tc_police
 _MIRRED: Final = 2  # struct tc_mirred
 _WAY, _TARGET = 20, 24  # places in it: what it does, number of the interface
 _REDIRECTS: Final = (1, 3)  # TCA_EGRESS_REDIR, TCA_INGRESS_REDIR: else the packet goes on too
@@ -68,6 +68,7 @@ class Row:
     target: str = gauge("interface to which it redirects or mirrors", default="")
     program: str = gauge("name of its BPF program", default="")
     rate: float | None = maybe("rate of a policer", "bit/s")
+    burst: int | None = maybe("burst of a policer", "bytes")
     bytes: int | None = counter("bytes that reached the action", "bytes", default=None)
     packets: int | None = counter("packets that reached the action", "packets", default=None)
     drops: int | None = counter(
@@ -138,10 +139,12 @@ def _actions(values: Attributes, names: Mapping[int, str]) -> Iterator[tuple[Any
         target = names.get(_word(hands, _TARGET) or 0, "")
         name = "redirect" if _word(hands, _WAY) in _REDIRECTS else "mirror" if hands else name
         rate = _rate(given) if name == "police" else None
+        ticks = _word(given.get(_TBF, b""), _BURST)
+        burst = round(rate / 8 * ticks * TICK) if rate and ticks else None
         octets, packets, (_, _, drops, _, refused) = counted(one)
         # what the target does not take counts as overlimits: tcf_mirred_to_dev()
         lost = refused if name == "redirect" else drops
-        yield kind, name, target, program, rate, octets, packets, lost
+        yield kind, name, target, program, rate, burst, octets, packets, lost
 
 
 def _parts(raw: bytes | None) -> dict[int, bytes]:

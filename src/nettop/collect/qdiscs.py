@@ -115,7 +115,7 @@ _NO_LIMIT: Final = 0xFFFFFFFF
 _CURVE: Final = struct.Struct("=8xI")  # struct tc_service_curve: the last field lasts
 _REAL_TIME, _SHARED, _UPPER = 1, 2, 3  # the curves of an HFSC class
 _TBF: Final = struct.Struct("=28xI")  # struct tc_tbf_qopt: time of the burst, in ticks
-_TICK: Final = 64e-9  # seconds: PSCHED_SHIFT, include/net/pkt_sched.h
+TICK: Final = 64e-9  # seconds: PSCHED_SHIFT, include/net/pkt_sched.h
 _EACH: Final = 0xFFFFFFFF  # the share of packets that netem loses: all
 _NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
 
@@ -156,7 +156,7 @@ def largest(kind: str, options: bytes) -> int | None:
         if kind == "tbf":
             rate, raw = _spec(options, wide=4), _values(options).get(1, b"")
             if rate and len(raw) >= _TBF.size:
-                return round(rate / 8 * float(_TBF.unpack_from(raw)[0]) * _TICK)
+                return round(rate / 8 * float(_TBF.unpack_from(raw)[0]) * TICK)
         if kind == "bfifo" and len(options) >= 4:
             return int(struct.unpack_from("=I", options)[0])
         if kind == "netem" and len(options) >= _NETEM_HEAD:

@@ -87,6 +87,7 @@ CHAIN = Kind(
 )  # fmt: skip
 
 
+AMPLE: Final = 0.02  # s of its rate: what TCP sends at once on a short path
 HOOKS: Final = ("ingress", "egress")
 ACTIONS: Final = {"gact": "drop"}  # the word of tc(8), where it is not the name of the module
 
@@ -101,6 +102,9 @@ class Filter:
     kind: str = gauge("kind of filter: flower matchall u32 …", default="")
     action: str = gauge("action with its rate or target, e.g. police at 300 Mb/s", default="")
     rate: float | None = maybe("rate of a policer", "bit/s")
+    burst: int | None = maybe("burst of a policer", "bytes")
+    lasts: float | None = maybe("time of its rate that the burst lets pass", "s")
+    ample: str = gauge("burst that lasts 20 ms, as tc takes it", default="")
     taken: float | None = maybe("packets that reach the action", "packets/s")
     passed: float | None = maybe("packets that it lets pass", "packets/s")
     drops_per_s: float | None = maybe("packets dropped by the action", "packets/s")
@@ -116,7 +120,9 @@ def _filters(frame: Frame, facts: object) -> tuple[Filter, ...]:  # noqa: ARG001
         found.append(
             Filter(
                 f"{row.interface}/{row.parent}/pref-{row.priority}", row.interface, row.parent,
-                row.kind, words(row), row.rate, taken,
+                row.kind, words(row), row.rate, row.burst,
+                8 * row.burst / row.rate if row.burst and row.rate else None,
+                f"{AMPLE * row.rate / 8e3:.0f}kb" if row.rate else "", taken,
                 max(0.0, taken - drops) if taken is not None and drops is not None else None,
                 drops,
             )
