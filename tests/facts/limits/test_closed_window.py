@@ -106,8 +106,10 @@ def limit(*more: Any, **known: Any) -> Limit:
         "rcvbuf": 131072, "recv_q": 9000, "bytes_received": 9000, "bytes_acked": 0,
         "segs_in": 9, "segs_out": 9,
     }  # fmt: skip
-    tables = {"sockets_tcp": [socket(1, **{**plain, **known}), *more],
-              "socket_owners": [socket_owners.Row(77, 7, "web")]}  # fmt: skip
+    tables = {
+        "sockets_tcp": [socket(1, **{**plain, **known}), *more],
+        "socket_owners": [socket_owners.Row(77, 7, "web"), socket_owners.Row(78, 8, "old")],
+    }
     moments = [tables for _ in range(5)]
     joiner = Joiner()
     facts = [joiner.build(frame) for frame in frames(*moments)][-1]
@@ -126,3 +128,12 @@ def test_the_accept_queue_is_at_this_end(known: Any, waits: bool) -> None:
 def test_who_does_not_accept_is_named(local: str, name: str) -> None:
     door = socket(2, state="listen", local=local, inode=77, remote="0.0.0.0", remote_port=0)
     assert limit(door, inode=0).stage.name == name
+
+
+@pytest.mark.parametrize(("queues", "name"), [((0, 3), "old[8]"), ((3, 0), "web[7]")])
+def test_of_two_that_listen_at_a_port_the_one_whose_connections_wait_is_named(
+    queues: tuple[int, int], name: str
+) -> None:
+    doors = [socket(3 + n, state="listen", inode=77 + n, remote="0.0.0.0", remote_port=0,
+                    recv_q=queue, send_q=64) for n, queue in enumerate(queues)]  # fmt: skip
+    assert limit(*doors, inode=0).stage.name == name

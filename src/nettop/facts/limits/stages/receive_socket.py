@@ -69,12 +69,18 @@ def readings(look: Look) -> Iterator[Reading]:
 
 
 def _listens(look: Look) -> str:
-    """The program that listens at the local end of a connection, as name[pid] if it is known."""
+    """The program that listens at the local end of a connection, as name[pid] if it is known.
+
+    Of several (SO_REUSEPORT) that with most connections to accept.
+    """
     local, _, port = look.target.partition(">")[0].rpartition(":")
-    for one in look.facts.more.get("listener", ()) if look.namespace is None else ():
-        if one.pid and str(one.port) == port and one.local in (local.strip("[]"), *EVERYWHERE):
-            return f"{one.process}[{one.pid}]"
-    return "the program that listens"
+    found = [
+        one for one in look.facts.more.get("listener", ())
+        if look.namespace is None and one.pid and str(one.port) == port
+        and one.local in (local.strip("[]"), *EVERYWHERE)
+    ]  # fmt: skip
+    one = max(found, key=lambda one: one.waiting, default=None)
+    return f"{one.process}[{one.pid}]" if one is not None else "the program that listens"
 
 
 def _stream(look: Look) -> Iterator[Reading]:
