@@ -8,14 +8,19 @@ from recorded_hosts import HERE, last
 from scenes import FAR, RING, lossy
 from scenes.limits import LOSSY, SENDERS, WIRE
 
+from nettop.facts import contended
+from nettop.facts.kinds.core import Load
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.means import means
 from nettop.facts.limits.stages import declared
+from nettop.facts.limits.window import Window
+from nettop.frame.rates import Frame
 from nettop.panes import limit, overviewrows, page
 from nettop.panes.parts import altered
 from nettop.terms.text import cells, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
-from nettop.views.stages import foremost, places
+from nettop.views.stages import foremost, places, taker
 from nettop.views.view import View
 
 (RX, TX, _) = LOSSY
@@ -128,6 +133,36 @@ def test_a_program_crowds_a_core_only_if_it_uses_some_of_it() -> None:
         other = replace(own, pid=own.pid + 1, name="sshd", user=taken, system=0.0)
         both = replace(facts, processes=(own, other))
         assert said in text_of(limit.remedy(replace(scene, facts=both), one, None, 118))
+
+
+def test_the_eater_of_a_core_is_that_of_the_whole_window_in_all_that_is_told() -> None:
+    scene = lossy()
+    facts, window = scene.facts, Window()
+    assert facts is not None
+    own = replace(facts.processes[0], cpu=0, allowed=(), pinned=False, user=20.0, system=0.0)
+    python = replace(own, pid=71, name="python", user=80.0)
+    gzip = replace(own, pid=72, name="gzip", user=90.0, cpu=1)
+    iperf3 = replace(own, pid=73, name="iperf3", user=23.0)
+    last = (own, replace(python, cpu=1), gzip, iperf3)  # for a moment it took most of core 0
+    full = Load(70.0, 26.0, 0.0, 4.0, 0.0, 0.0, 0.0)
+    for at, programs in ((1.0, (own, python, gzip)), (2.0, (own, python, gzip)), (3.0, last)):
+        window.add(Frame(at, at, {}), (), {0: full, 1: full}, programs=programs)
+    cores = tuple(replace(one, idle=0.0, iowait=0.0, user=96.0, processes=("iperf3[73]",))
+                  for one in facts.cores[:2])  # fmt: skip
+    facts = replace(facts, cores=cores, processes=last, host=replace(facts.host, idle=0.0))
+    facts = replace(facts, means=means(window, facts))
+    stage = replace(RX.stage, stage="thread", because="waited for its core")
+    one = replace(RX, stage=stage, pid=own.pid)
+    beside = contended.words(facts, own.pid, on=window.taken())
+    assert beside.startswith("beside it run python[71] (80% of a core), gzip[72] (90% of a core)")
+    full_scene = replace(scene, facts=facts, past=History())
+    told = text_of(limit.remedy(full_scene, one, None, 118))
+    assert "core 0 also runs python[71] (53%): move one of them" in told
+    assert full_scene.mean is not None
+    assert [taker(core) for core in full_scene.mean.cores] == ["python[71]", "gzip[72]"]
+    names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
+    assert "CORE 0" in names
+    assert "by python[71]" in figures
 
 
 @pytest.mark.parametrize(("width", "told"), [(198, "by gcc[77]"), (58, "by gcc")])

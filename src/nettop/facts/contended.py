@@ -6,15 +6,17 @@ thread, which others inherit.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
 from ..terms.text import few
-from .kinds import quota
+from .kinds import process, quota
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
     from . import Facts
+    from .kinds.process import Taken
     from .kinds.quota import Quota
 
 IDLE: Final = "SCHED_IDLE"
@@ -23,12 +25,12 @@ COUNTS: Final = 10.0  # percent of a CPU: a program that uses less does not crow
 NAMED: Final = 3  # programs that are named
 
 
-def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
+def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None = None) -> str:
     """`it may run on core 1 only; there run also iperf3[28] (38% of a core)`; empty: not known.
 
-    Programs are told where the CPUs that it may use have no idle time: by the CPU time of the last
-    interval, at the CPU where each ran last. Of a program that is no fact, as it used no CPU time,
-    it is known `at` which CPU it waits.
+    Programs are told where the CPUs that it may use have no idle time, first those that took most
+    of its CPU; `on`: what they took, without it that of the last interval. Of a program that is no
+    fact, as it used no CPU time, it is known `at` which CPU it waits.
     """
     own = next((one for one in facts.processes if one.pid == pid), None)
     known = {core.cpu: core.idle for core in facts.cores if core.idle is not None}
@@ -40,16 +42,20 @@ def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
         pinned = f"it may run on {_cores(own.allowed)} only" if own.pinned else ""
     if not cpus or sum(known[cpu] for cpu in cpus) > FULL * len(cpus):
         return pinned
+    on = process.taken([facts.processes]) if on is None else on
+    whole: Counter[str] = Counter()
+    for cpu in cpus:
+        whole.update(on.get(cpu, {}))
+    here = on.get(own.cpu if own is not None and own.cpu is not None else -1, {})
     others = sorted(
-        (-spent, f"{one.name}[{one.pid}] ({units.percent(spent)} of a core)")
-         for one in facts.processes
-         if one.pid != pid and one.cpu in cpus
-         and (spent := (one.user or 0.0) + (one.system or 0.0)) >= COUNTS
-    )  # fmt: skip
+        (-here.get(name, 0.0), -spent, f"{name} ({units.percent(spent)} of a core)")
+        for name, spent in whole.items()
+        if spent >= COUNTS and not name.endswith(f"[{pid}]")
+    )
     if not others:
         return pinned
     run = "runs" if len(others) == 1 else "run"
-    also = few((name for _, name in others), NAMED)
+    also = few((name for *_, name in others), NAMED)
     return f"{pinned}; there {run} also {also}" if pinned else f"beside it {run} {also}"
 
 

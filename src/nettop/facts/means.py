@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from .kinds.core import Core
     from .kinds.nic import Nic
     from .kinds.path import Path
+    from .kinds.process import Taken
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Interfaces, flows and paths whose rates are means; those at rest are not among them."""
+    """Interfaces, flows, paths, cores whose rates are means; those at rest are not among them."""
 
     seconds: float = 0.0  # of the window
     interval: float = 1.0  # seconds of the last interval
     nics: Mapping[str, Nic] = field(default_factory=dict)
     flows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # fields, by id
     paths: Mapping[tuple[str, str], Path] = field(default_factory=dict)
+    cores: Mapping[int, Core] = field(default_factory=dict)  # those not half idle
+    taken: Taken = field(default_factory=dict)
     backlog: float | None = None  # what the host drops there, packets/s
 
     @property

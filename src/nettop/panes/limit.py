@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
 from ..facts.flow_words import name
+from ..facts.kinds import process
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
@@ -173,12 +174,12 @@ def _crowded(scene: Scene, limit: Limit) -> str:
     own = next((one for one in facts.processes if one.pid == pid), None) if facts else None
     if facts is None or own is None or own.cpu is None:
         return CROWDED
-    others = ((one, (one.user or 0.0) + (one.system or 0.0)) for one in facts.processes
-              if one.cpu == own.cpu and one.pid != pid)  # fmt: skip
-    first, taken = max(others, key=lambda pair: pair[1], default=(own, 0.0))
-    if taken < SHARES:
+    on = (facts.means.taken or process.taken([facts.processes])).get(own.cpu, {})
+    others = (pair for pair in on.items() if not pair[0].endswith(f"[{pid}]"))
+    first, share_of = next(others, ("", 0.0))
+    if share_of < SHARES:
         return CROWDED
-    return f"core {own.cpu} also runs {first.name}[{first.pid}] ({taken:.0f}%): move one of them"
+    return f"core {own.cpu} also runs {first} ({share_of:.0f}%): move one of them"
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:

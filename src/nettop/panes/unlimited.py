@@ -104,7 +104,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     idle = facts.host.idle
     sound = f"no loss seen (not counted: {', '.join(unknown)})" if unknown else "no loss"
     if idle is not None and idle < SPENT:
-        by = few(dict.fromkeys(map(taker, facts.cores)), TAKERS) or "programs"
+        cores = scene.mean.cores if scene.mean is not None else ()
+        by = few(dict.fromkeys(map(taker, cores)), TAKERS) or "programs"
         full = f" the CPUs are full, by {by};"  # a part ends with its mark: it may end a line
         return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import chain
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ...collect.processes import Row as ProcessRow
 from ...frame.fields import gauge, label, light, maybe
@@ -64,6 +66,23 @@ KIND = Kind(
     names={"pid": "process.pid", "process": "process.name"}, example={"pid": 3391, "name": "app"},
     tables={"": "processes"},
 )  # fmt: skip
+
+
+Taken: TypeAlias = Mapping[int, Mapping[str, float]]
+"""Percent of each CPU that programs, NAME[PID], took of it; the largest first."""
+
+
+def taken(samples: Sequence[Iterable[Process]]) -> Taken:
+    """The mean of these samples; in each, a program's time is of the CPU where it ran last."""
+    found: dict[int, Counter[str]] = {}
+    for one in chain.from_iterable(samples):
+        if one.cpu is not None and (one.user or one.system):
+            own = found.setdefault(one.cpu, Counter())
+            own[f"{one.name}[{one.pid}]"] += (one.user or 0.0) + (one.system or 0.0)  # type: ignore[assignment]
+    return {
+        cpu: {name: spent / len(samples) for name, spent in own.most_common()}
+        for cpu, own in found.items()
+    }
 
 
 @dataclass(slots=True)

@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..flow_words import part
+from ..kinds.core import Core
 from ..kinds.path import Path, summed
+from ..kinds.process import NAMED
 from ..means import Means
 from . import SECONDS
 from .looks import of_subflow
@@ -28,6 +30,7 @@ _PORT: Final = (
     "rx_bytes", "tx_bytes", "rx_packets", "tx_packets",
     "ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops",
 )  # fmt: skip
+HALF: Final = 50.0  # percent idle: with more in one interval, a core is not full in the window
 
 
 def over(facts: Facts) -> Facts:
@@ -38,6 +41,7 @@ def over(facts: Facts) -> Facts:
         facts,
         host=replace(facts.host, cpu_backlog_drops=drops),
         nics=tuple(known.nics.get(nic.name, nic) for nic in facts.nics),
+        cores=tuple(known.cores.get(core.cpu, core) for core in facts.cores),
         flows=tuple(
             replace(flow, **rates) if (rates := known.flows.get(flow.id)) else flow
             for flow in facts.flows
@@ -53,8 +57,17 @@ def means(window: Window, facts: Facts) -> Means:
     passed = window.at - (window.begun or 0.0)
     known = {nic.name: _nic(window, nic) for nic in nics}
     dropped = mean(drops for series in window.backlog.values() for _, drops in series)
+    cores = {core.cpu: _core(window, core) for core in facts.cores
+             if core.idle is not None and core.idle < HALF}  # fmt: skip
     return Means(min(SECONDS, passed), window.passed or 1.0, known, _flows(window, facts), paths,
-                 dropped)  # fmt: skip
+                 cores, window.taken(), dropped)  # fmt: skip
+
+
+def _core(window: Window, core: Core) -> Core:
+    """The core with its mean load and the programs that took most of it."""
+    load: Mapping[str, Any] = window.core(core.cpu) or {}
+    names = tuple(window.taken().get(core.cpu, ()))[:NAMED]
+    return replace(core, **load, processes=names or core.processes)
 
 
 def _flows(window: Window, facts: Facts) -> Mapping[str, Mapping[str, Any]]:

@@ -21,6 +21,7 @@ from ..flow_words import joined
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 from ..kinds.path import Path
+from ..kinds.process import Process, Taken, taken
 from ..wiring import Routes
 from . import SECONDS
 
@@ -178,6 +179,7 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     paths: dict[tuple[str, str], deque[tuple[float, Path]]] = field(default_factory=dict)
     backlog: dict[str, deque[tuple[float, float | None]]] = field(default_factory=dict)
+    programs: dict[str, deque[tuple[float, Sequence[Process]]]] = field(default_factory=dict)
     rated: tuple[object, Mapping[str, Any]] = (None, MappingProxyType({}))  # of `means`
     begun: float | None = None  # when the first frame was added
     at: float = 0.0  # when the last one was
@@ -198,9 +200,9 @@ class Window:
 
     def add(
         self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None,
-        paths: Sequence[Path] = (), backlog: float | None = None,
+        paths: Sequence[Path] = (), backlog: float | None = None, programs: Sequence[Process] = (),
     ) -> None:  # fmt: skip
-        """Add one frame, its interfaces, the load of each CPU, and the paths through interfaces.
+        """Add one frame, its interfaces, the load of CPUs, the paths through interfaces, programs.
 
         The load is computed from the frame where none is given. `backlog`: what the host drops
         there, packets/s.
@@ -242,6 +244,7 @@ class Window:
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
         _keep(self.paths, {(path.nic, path.direction): path for path in paths}, frame.at)
         _keep(self.backlog, {"": backlog}, frame.at)
+        _keep(self.programs, {"": [one for one in programs if one.user or one.system]}, frame.at)
 
     def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
         """The interfaces to keep; if there are many, without resting virtual ones."""
@@ -294,6 +297,11 @@ class Window:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
         series = self.cores.get(cpu) if cpu is not None else None
         return self.once(("core", cpu), lambda: _load(series)) if series else None
+
+    def taken(self) -> Taken:
+        """What programs took of each CPU."""
+        past = [some for _, some in self.programs.get("", ()) if some]
+        return self.once("taken", lambda: taken(past))
 
     def counted(self, interface: str, counter: str) -> float | None:
         """The mean rate of a counter of an interface, per second; None when it is not known."""

@@ -273,7 +273,9 @@ def _held_up(look: Look, known: Sequence[Thread], busiest: Thread) -> str:
 
 def crowd(look: Look, pid: int, one: Thread) -> str:
     """What else runs on the CPUs for which a thread waits; empty: it gets what it wants."""
-    return contended.words(look.facts, pid) if one.waited >= KEPT and one.throttled < HALF else ""
+    if one.waited < KEPT or one.throttled >= HALF:
+        return ""
+    return contended.words(look.facts, pid, on=look.window.taken())
 
 
 def _writes(look: Look) -> str:
