@@ -8,8 +8,9 @@ from scenes import lossy
 from nettop.advice.rules.rule import Finding
 from nettop.facts.flow_words import name
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.following import Prediction
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
-from nettop.panes import ends, limit, listed
+from nettop.panes import ends, flowlist, limit, listed
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Peer, Scene, Step
 
@@ -143,6 +144,47 @@ def test_the_host_of_the_limit_is_shown_before_the_programs(width: int, begins: 
     head = rows(PEER, width)[0]
     assert head.startswith(begins)
     assert head.endswith(", at web2")
+
+
+def test_the_headline_has_the_fix_of_the_end_that_limits() -> None:
+    far = replace(finding("below", "warning", "web2"), relieves=("thread",))
+    step = Step("sysctl.net.ipv4.tcp_rmem", "4", "8")
+    peer = replace(PEER, findings=(far,), plans={far.id: (step,)})
+    scene = replace(lossy(), peer=peer)
+    assert limit.related(scene, LIMIT) is far
+    assert limit.related(replace(scene, peer=None), LIMIT) is not far
+    told = text_of(limit.remedy(scene, LIMIT, far, 118))
+    assert told.startswith("   web2: sysctl.net.ipv4.tcp_rmem 4 → 8 ")
+    most = replace(LIMIT.stage, capacity=(1e9, 3e9))
+    fix = Prediction(LIMIT, (1.2e9, 3e9), most, most)
+    told = text_of(limit.remedy(scene, LIMIT, replace(far, predicted=fix), 118))
+    assert told.rstrip().endswith("with this fix ≤ 3 Gb/s")
+    wire = Reading("wire", "here", "link", capacity=(2e9, 2e9))
+    after = replace(fix, next=wire, bound=wire)
+    told = text_of(limit.remedy(scene, LIMIT, replace(far, predicted=after), 118))
+    assert "next: the link, ≤ 2 Gb/s" in told
+
+
+@pytest.mark.parametrize(
+    ("direction", "end", "told"),
+    [("rx", "here", "reads"), ("tx", "there", "reads"), ("tx", "here", "sends"),
+     ("rx", "there", "sends")],
+)  # fmt: skip
+def test_a_program_is_told_to_read_or_to_send_by_its_end(
+    direction: str, end: str, told: str
+) -> None:
+    one = replace(LIMIT, direction=direction, stage=Reading("application", end, "x[1]"))
+    assert told in text_of(limit.remedy(Scene(peer=PEER), one, None, 118))
+
+
+def test_the_list_of_flows_says_that_the_other_end_limits() -> None:
+    scene = replace(lossy(), peer=PEER)
+    assert scene.facts is not None
+    flow = scene.facts.flows[0]
+    one = Limit("flow", name(flow), "tx", 1e9, stage=LINE[-1], namespace=flow.namespace)
+    scene = replace(scene, facts=replace(scene.facts, limits=(one,)))
+    (row, *_) = (text_of(row) for row in flowlist.lines(scene, (flow,), 118, 4)[1:])
+    assert "web2: " in row
 
 
 def test_where_both_ends_are_read_nobody_is_sent_to_the_other_end() -> None:

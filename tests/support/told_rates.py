@@ -90,7 +90,7 @@ def others(scene: Scene, rows: list[Line]) -> Iterator[str]:
             box = next((one for over, one in boxes if found.start() in over), "")
             right = mean if scene.window in box else last
             before = re.sub(" +", " ", row[: found.start()])[-NEAR:]
-            behind = row[found.end() :].startswith(" configured")
+            behind = row[found.end() :].startswith((" configured", ", then limited by"))
             if found[0] not in right and not behind and not OTHER.search(before):
                 yield f"{found[0]} in {box.strip()}: {row}"
 

@@ -14,7 +14,7 @@ from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, per_second, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
-from .limit import limit_cell
+from .limit import limit_cell, of_flow
 from .parts import Cell, Column, fitted, listing
 
 if TYPE_CHECKING:
@@ -110,6 +110,9 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     told = (words.known(*of) if limit in declared() else short(limit)).removeprefix("the ")
     if words.NOT_HERE in (flow.limit_why or ""):
         told = "not on this host"
+    one = of_flow(scene, flow)
+    if one is not None and scene.peer is not None and words.away(one.stage):
+        told = f"{scene.peer.hosts[1]}: {told}"
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
     drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
     bad = bool(flow.far and flow.bulk)

@@ -135,14 +135,20 @@ def _parted(limit: Limit) -> tuple[str, str]:
     return (tail, "") if words.forwarded(limit) and limit.stage.name else (head, tail)
 
 
-def further(limit: Limit, units: Units) -> str:
+def further(limit: Limit, units: Units, finding: Finding | None = None) -> str:
     """`next: the link, ≤ 921 Mb/s payload`; `≤ 921 Mb/s payload: the link` if others may be next.
 
-    The interface beside it has its rate with all headers, which is larger.
+    The interface beside it has its rate with all headers, which is larger. What the fix of the
+    finding is predicted to bring is told as the finding tells it.
     """
-    if limit.next is not None and limit.next.capacity is not None:
-        return f"next: {words.stage(limit.next)}, {_most(limit.next, units)} "
-    most = bound(limit)
+    fix = finding.predicted if finding is not None else None
+    after, most = limit.next, bound(limit)
+    if fix is not None and fix.limit.over == limit.over:
+        after, most = fix.next, fix.bound
+        if most.stage == limit.stage.stage:
+            return f"with this fix {_most(most, units)} "
+    if after is not None and after.capacity is not None:
+        return f"next: {words.stage(after)}, {_most(after, units)} "
     if most is None or most.capacity is None:
         return ""
     return f"{_most(most, units)}: {words.stage(most)} "
@@ -184,9 +190,10 @@ def _crowded(scene: Scene, limit: Limit) -> str:
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
     """What to do: the first change of the finding, else a sentence; the next limit at the right."""
-    after, stages = further(limit, scene.units), declared()
+    after, stages = further(limit, scene.units, finding), declared()
     taken = len(after) + 1
-    late = limit.stage.stage == "application" and limit.direction == "rx"
+    reads = (limit.direction == "rx") == (limit.stage.end == "here")  # the end that limits
+    late = limit.stage.stage == "application" and reads
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
     waits = limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited")
     if waits:
@@ -205,7 +212,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     if finding is not None:
         steps = scene.steps(finding.id)
         if steps:
-            change = altered(steps, width - 3 - taken)
+            host = f"{finding.host}: " if finding.host else ""
+            change = host + altered(steps, width - 3 - taken - cells(host))
             if cells(change) + 3 + taken > width:  # the value to set is what must be read
                 after, taken = "", 0
             text = line("   ", (change, "strong"))
@@ -323,7 +331,8 @@ def _figure(one: Bar, each: int, units: Units) -> Line:
         return line((units.speed(passed.rate), "dim"))
     if one.reading is not None and one.reading.capacity is not None:
         most = units.speed(one.reading.capacity[1])
-        return line((f"≤ {most}" if cells(most) + 2 < each else f"≤{most}", "dim"))
+        texts = (f"≤ {most}", f"≤{most}", "")
+        return line((next(text for text in texts if cells(text) < each), "dim"))
     if one.stage == CORE:  # its bar has its share
         return ()
     if passed is not None and passed.rate is not None:
@@ -350,8 +359,11 @@ def related(scene: Scene, limit: Limit) -> Finding | None:
     if facts is None or not moves(limit):
         return None
     flow = flow_of(facts, limit)
-    near = [one for one in scene.findings if about(one, limit, flow)]
-    every = (*near, *(one for one in scene.findings if one.target == HOST))
+    if scene.peer is not None and words.away(limit.stage):
+        near, every = [], scene.peer.findings
+    else:
+        near = [one for one in scene.findings if about(one, limit, flow)]
+        every = (*near, *(one for one in scene.findings if one.target == HOST))
     for stage in (limit.stage.stage, *limit.joint):
         if (own := next((one for one in every if stage in one.relieves), None)) is not None:
             return own

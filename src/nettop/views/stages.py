@@ -143,6 +143,8 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
         known, first = readings.get(stage.name), place[0].name
         passing = passed.get(first)
         limits = stage.name == limiting
+        if limits and words.away(limit.stage):  # it stands for a stage of the other end
+            known = limit.stage
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
                   _lost(facts, first, passing), owner)  # fmt: skip
         if _follows(stage, limit, bar.full or 0.0):

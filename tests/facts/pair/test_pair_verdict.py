@@ -1,12 +1,16 @@
 """The limit of a flow from those of its ends."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scenes import lossy
 
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.pair import HERE, THERE, model
-from nettop.facts.pair.verdict import Returns, verdict
+from nettop.facts.limits.following import bound
+from nettop.facts.pair import HERE, THERE, Joined, model
+from nettop.facts.pair.verdict import Returns, verdict, with_ends
 
 
 def limit(stage: str, held: float, direction: str, joint: tuple[str, ...] = ()) -> Limit:
@@ -45,6 +49,35 @@ def test_the_window_that_a_small_receive_buffer_offers_is_not_the_next_limit() -
     found = verdict(*ends, None, sends=True, line=(buffer, window), reader="reader[2]")
     assert found is not None
     assert (found.stage.stage, found.next) == ("rcvbuf", buffer)
+
+
+def test_a_receive_buffer_and_the_window_it_offers_are_one_stage_as_full_as_the_fuller() -> None:
+    buffer = Reading("rcvbuf", "here", "rcvbuf", "computed", "", 0.5, held=1.0)
+    window = Reading("rwnd", "there", "rwnd", "reported", "", 1.0, held=1.0)
+    sender, receiver = limit("rwnd", 1.0, "tx"), limit("rcvbuf", 1.0, "rx")
+    sender = replace(sender, stage=window, ladder=(window,))
+    receiver = replace(receiver, stage=buffer, ladder=(buffer,))
+    line = model.stages(sender, receiver, (HERE, THERE))
+    assert [(one.stage, one.end, one.utilisation) for one in line] == [("rcvbuf", THERE, 1.0)]
+    found = verdict(sender, receiver, None, sends=True, line=line, reader="reader[2]")
+    assert found is not None
+    assert (found.stage.stage, found.stage.utilisation) == ("rcvbuf", 1.0)
+    alone = model.stages(sender, limit("thread", 0.3, "rx"), (HERE, THERE))
+    assert [one.stage for one in alone] == ["rwnd", "thread"]
+
+
+def test_what_this_end_says_of_the_peer_is_left_out_where_the_peer_is_read() -> None:
+    peer = Reading("peer", "there", "peer", "measured", "", 0.9, (1e8, 1.1e8), held=0.9)
+    own = replace(limit("peer", 0.9, "tx"), stage=peer, ladder=(peer,), flow="a:1>b:2", over="nic")
+    facts = lossy().facts
+    assert facts is not None
+    for stage, told in (("application", False), ("peer", True)):
+        reader = Reading(stage, THERE, stage, "measured", "", 0.9)
+        flow = replace(own, over="flow", target="a:1>b:2", stage=reader, ladder=(reader,))
+        seen = with_ends(replace(facts, limits=(own,)), (Joined(flow, "a", "b", (reader,)),))
+        (shown,) = seen.limits
+        assert ("peer" in [one.stage for one in shown.ladder]) == told
+        assert bool(bound(shown)) == (told and bool(bound(flow)))
 
 
 @pytest.mark.parametrize("sends", [True, False])

@@ -85,7 +85,8 @@ def prediction(finding: Finding) -> str:
     if finding.predicted is None:
         return ""
     doubt = doubted(finding.predicted.earlier)
-    return predicted(finding.predicted) + (f". {doubt}" if doubt else "")
+    at = f"at {finding.host} " if finding.host else ""
+    return at + predicted(finding.predicted) + (f". {doubt}" if doubt else "")
 
 
 def data(rule: Rule) -> dict[str, object]:

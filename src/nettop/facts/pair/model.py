@@ -229,8 +229,13 @@ def stages(sender: Limit | None, receiver: Limit | None, ends: tuple[str, str]) 
     known = declared()
     near = list(_own(sender, "tx", ends[0]))
     far = [one for one in _own(receiver, "rx", ends[1]) if one.stage != "path"]
-    windows = (one for one in (sender.ladder if sender is not None else ()) if one.stage == "rwnd")
-    far += [replace(one, end=ends[1]) for one in windows]
+    windows = [one for one in (sender.ladder if sender is not None else ()) if one.stage == "rwnd"]
+    buffers = [one for one in far if one.stage == "rcvbuf"]
+    if buffers:  # the window is what is free of it: one stage, as full as the fuller of both
+        used = max((one.utilisation or 0.0 for one in (*buffers, *windows)), default=0.0)
+        far = [replace(one, utilisation=used) if one in buffers else one for one in far]
+    else:
+        far += [replace(one, end=ends[1]) for one in windows]
     near.sort(key=lambda one: known[one.stage].sending)
     far.sort(key=lambda one: known[one.stage].receiving)
     return [*near, *far]

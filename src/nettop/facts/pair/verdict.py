@@ -53,6 +53,9 @@ def verdict(
         return None
     stage = _stage(sender, receiver, losses, ends, reader, returns)
     rate = base.rate or 0.0
+    if stage.stage == "rcvbuf":  # the line has how full the window is that comes from it
+        stage = next((replace(stage, utilisation=one.utilisation) for one in line
+                      if (one.stage, one.end) == (stage.stage, stage.end)), stage)  # fmt: skip
     others = (one for one in line if (one.stage, one.end) != (stage.stage, stage.end))
     rest = sorted((independent(one, stage, rate) for one in others), key=_least)
     following = next((one for one in rest if one.capacity and one.capacity[1] > rate), None)
@@ -137,7 +140,8 @@ def _lossy(
 def with_ends(facts: Facts, joined: Iterable[Joined]) -> Facts:
     """The facts, where the verdict of both ends replaces that of this end, at its present rate.
 
-    An interface that is limited as one of these flows follows it.
+    An interface that is limited as one of these flows follows it. What it said of the peer is left
+    out where the stage of the peer is known.
     """
     known = {one.limit.target: one.limit for one in joined}
     limits = []
@@ -149,5 +153,7 @@ def with_ends(facts: Facts, joined: Iterable[Joined]) -> Facts:
         elif one.over == "flow":
             limits.append(bounded(replace(both, rate=one.rate, since=one.since)))
         else:
-            limits.append(bounded(as_flow(one, both)))
+            told = both.stage.end == THERE and both.stage.stage not in having("beyond")
+            own = [step for step in one.ladder if not (told and step.stage in having("beyond"))]
+            limits.append(bounded(as_flow(replace(one, ladder=tuple(own)), both)))
     return labelled(replace(facts, limits=tuple(limits))) if known else facts
