@@ -121,8 +121,8 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     for idle in (1.0, 0.0):
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
-        said = "· nothing waits to be sent or read; the CPUs are full, by programs; no loss"
-        assert told == said
+        said = "· nothing waits to be sent or read; the CPUs are full, by programs: a transfer "
+        assert told == f"{said}would wait for CPU time; no loss"
     for width in range(40, 120):  # of parts that do not fit on a line
         rows = without_limit(with_facts(scene, flows=(), host=full), width, None)
         assert not any(text_of(row).lstrip().startswith(";") for row in rows)

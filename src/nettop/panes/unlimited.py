@@ -106,7 +106,8 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     if idle is not None and idle < SPENT:
         cores = scene.mean.cores if scene.mean is not None else ()
         by = few(dict.fromkeys(map(taker, cores)), TAKERS) or "programs"
-        full = f" the CPUs are full, by {by};"  # a part ends with its mark: it may end a line
+        # a part ends with its mark: it may end a line
+        full = f" the CPUs are full, by {by}: a transfer would wait for CPU time;"
         return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")
     return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))
