@@ -11,7 +11,7 @@ from ..facts import Facts
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over, stacked
 from ..terms.units import percent
-from .parts import KINDS, SHARES, core_load, kinds, legend, load_role, shares
+from .parts import KINDS, SHARES, core_load, hot, kinds, legend, load_role, shares
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -99,20 +99,19 @@ def core_row(
     """
     load = core_load(core)
     bar = _bar(width)
-    hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
     head = line(
         (f" {core.cpu:>{digits}} ", "head"),
         *stacked(parts, bar),
         (
             f" {percent(load):>4} " if load is not None else "    – ",
-            hot or ("dim" if load is None else ""),
+            hot(load) or ("dim" if load is None else ""),
         ),
     )
     if headed:
         head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
     else:
-        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"))
+        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot(load) or "dim"))
     shown = fit_line(head + users_of(core), width)
     return over(shown, "select") if core.cpu == on else shown
 

@@ -41,7 +41,7 @@ from ..views.stages import (
     process_of,
     taker,
 )
-from .parts import Cell, altered, severity
+from .parts import Cell, altered, hot, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -309,7 +309,8 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
     size = max(3, each - 7)
     filled, rest = bar(one.full, size)
-    role = mark(limit)[1] if one.limits and at_fault(limit) else "accent"
+    full = hot(100 * one.full) if one.stage == CORE else ""
+    role = mark(limit)[1] if one.limits and at_fault(limit) else full or "accent"
     tail = (f" {share(one.full)}", "strong" if one.limits else "")
     return line((filled, role), (rest, "idle"), tail)
 

@@ -208,7 +208,12 @@ def load_role(percent: float | None) -> str:
     """The role of a load in percent."""
     if percent is None or percent < 1:
         return "idle"
-    return "bad" if percent >= 90 else "warn" if percent >= 70 else "good"
+    return hot(percent) or "good"
+
+
+def hot(percent: float | None) -> str:
+    """The role of a high load, the same wherever a core is drawn; empty for another one."""
+    return "bad" if (percent or 0) >= 90 else "warn" if (percent or 0) >= 70 else ""
 
 
 def shares(core: Core) -> list[tuple[str, str]]:

@@ -31,6 +31,7 @@ from .parts import (
     Order,
     column_of,
     heading,
+    hot,
     left_of,
     listing,
     marked,
@@ -208,7 +209,7 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
     parts: list[tuple[str, str]] = [(f" {name:<6}", "head")]
     for cpu, load in busiest:
         filled, rest = bar(load / 100, 6)
-        role = "bad" if load >= 90 else "warn" if load >= 70 else "good"
+        role = hot(load) or "good"
         parts += [
             (f" {cpu:>3} ", "dim"),
             (filled, role),
