@@ -16,7 +16,8 @@ from nettop.facts.limits.stages import declared
 from nettop.facts.limits.window import Window
 from nettop.frame.rates import Frame
 from nettop.panes import limit, overviewrows, page
-from nettop.panes.parts import altered
+from nettop.panes.corelist import core_cells
+from nettop.panes.parts import altered, hot
 from nettop.terms.text import cells, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
@@ -157,12 +158,45 @@ def test_the_eater_of_a_core_is_that_of_the_whole_window_in_all_that_is_told() -
     assert beside.startswith("beside it run python[71] (80% of a core), gzip[72] (90% of a core)")
     full_scene = replace(scene, facts=facts, past=History())
     told = text_of(limit.remedy(full_scene, one, None, 118))
-    assert "core 0 also runs python[71] (53%): move one of them" in told
+    assert "both cores are full: gzip[72] (90% of a core) takes most" in told
     assert full_scene.mean is not None
     assert [taker(core) for core in full_scene.mean.cores] == ["python[71]", "gzip[72]"]
     names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
     assert "CORE 0" in names
     assert "by python[71]" in figures
+
+
+@pytest.mark.parametrize(("idle", "told"), [
+    (0.0, "both cores are full: gcc[7] (58% of a core) takes most; stop or limit it"),
+    (60.0, "core 0 also runs sshd[8] (30%): move one of them"),
+])  # fmt: skip
+def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: str) -> None:
+    scene = lossy()
+    facts = scene.facts
+    assert facts is not None
+    own = replace(facts.processes[0], cpu=0, user=20.0, system=5.0)
+    more = ((7, "gcc", 1, 58.0), (8, "sshd", 0, 30.0))
+    others = tuple(replace(own, pid=pid, name=name, cpu=cpu, user=used, system=0.0)
+                   for pid, name, cpu, used in more)  # fmt: skip
+    cores = tuple(replace(facts.cores[0], cpu=cpu, idle=cpu * idle, iowait=0.0) for cpu in (0, 1))
+    known = replace(facts, processes=(own, *others), cores=cores)
+    stage = replace(RX.stage, stage="thread", because="waited for its core")
+    one = replace(RX, stage=stage, pid=own.pid)
+    assert told in text_of(limit.remedy(replace(scene, facts=known), one, None, 118))
+
+
+def test_a_full_core_has_one_colour_at_its_stage_and_among_the_cores() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    cores = tuple(replace(one, idle=0.0, iowait=0.0) for one in scene.facts.cores)
+    facts = replace(scene.facts, cores=cores, host=replace(scene.facts.host, idle=0.0))
+    full = replace(scene, facts=facts, past=History())
+    names, bars, _ = limit.stages(full, RX, 198)
+    at, seen = text_of(names).index("CORE"), 0
+    for text, role in bars:
+        if seen <= at < seen + len(text):
+            assert role == hot(100.0) == core_cells(cores[0])[2][-1][1]
+        seen += len(text)
 
 
 @pytest.mark.parametrize(("width", "told"), [(198, "by gcc[77]"), (58, "by gcc")])

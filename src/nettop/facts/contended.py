@@ -7,6 +7,7 @@ thread, which others inherit.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
@@ -43,20 +44,42 @@ def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None
     if not cpus or sum(known[cpu] for cpu in cpus) > FULL * len(cpus):
         return pinned
     on = process.taken([facts.processes]) if on is None else on
-    whole: Counter[str] = Counter()
-    for cpu in cpus:
-        whole.update(on.get(cpu, {}))
-    here = on.get(own.cpu if own is not None and own.cpu is not None else -1, {})
-    others = sorted(
-        (-here.get(name, 0.0), -spent, f"{name} ({units.percent(spent)} of a core)")
-        for name, spent in whole.items()
-        if spent >= COUNTS and not name.endswith(f"[{pid}]")
-    )
+    others = takers(on, cpus, but=pid, near=own.cpu if own is not None else None)
     if not others:
         return pinned
     run = "runs" if len(others) == 1 else "run"
-    also = few((name for *_, name in others), NAMED)
+    also = few(others, NAMED)
     return f"{pinned}; there {run} also {also}" if pinned else f"beside it {run} {also}"
+
+
+def takers(
+    on: Taken, cpus: Iterable[int], *, but: int | None = None, near: int | None = None
+) -> list[str]:  # fmt: skip
+    """The programs on these CPUs with their shares of a core, without the process `but`.
+
+    First those that took most of the CPU `near`, then those that took most.
+    """
+    whole: Counter[str] = Counter()
+    for cpu in cpus:
+        whole.update(on.get(cpu, {}))
+    here = on.get(near, {}) if near is not None else {}
+    found = sorted(
+        (-here.get(name, 0.0), -spent, f"{name} ({units.percent(spent)} of a core)")
+        for name, spent in whole.items()
+        if spent >= COUNTS and not name.endswith(f"[{but}]")
+    )
+    return [name for *_, name in found]
+
+
+def everywhere(facts: Facts, on: Taken, *, but: int | None = None) -> str:
+    """`both cores are full: python[7] (58% of a core) takes most; …`; empty: a core has time."""
+    free = [(one.idle or 0.0) + (one.iowait or 0.0) for one in facts.cores if one.idle is not None]
+    if not free or max(free) > FULL:
+        return ""
+    each = {1: "the core is", 2: "both cores are"}.get(len(free), f"all {len(free)} cores are")
+    most = next(iter(takers(on, {one.cpu for one in facts.cores}, but=but)), "")
+    cure = f"{most} takes most; stop or limit it" if most else "stop or limit other programs"
+    return f"{each} full: {cure}"
 
 
 def kept(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
+from ..facts import contended
 from ..facts.flow_words import name
 from ..facts.kinds import process
 from ..facts.limits import Limit, Reading, words
@@ -174,14 +175,18 @@ def _other(limit: Limit) -> str:
 
 
 def _crowded(scene: Scene, limit: Limit) -> str:
-    """The programs that share the core of the one that waits for it, with their shares."""
+    """What to do for a program that waits for its core: a move helps if another one has time."""
     facts = scene.facts
     pid = limit.pid
-    own = next((one for one in facts.processes if one.pid == pid), None) if facts else None
-    if facts is None or own is None or own.cpu is None:
+    if facts is None:
         return CROWDED
-    on = (facts.means.taken or process.taken([facts.processes])).get(own.cpu, {})
-    others = (pair for pair in on.items() if not pair[0].endswith(f"[{pid}]"))
+    taken = facts.means.taken or process.taken([facts.processes])
+    if full := contended.everywhere(facts, taken, but=pid):
+        return full
+    own = next((one for one in facts.processes if one.pid == pid), None)
+    if own is None or own.cpu is None:
+        return CROWDED
+    others = (pair for pair in taken.get(own.cpu, {}).items() if not pair[0].endswith(f"[{pid}]"))
     first, share_of = next(others, ("", 0.0))
     if share_of < SHARES:
         return CROWDED
