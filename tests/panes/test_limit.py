@@ -183,6 +183,10 @@ def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: 
     stage = replace(RX.stage, stage="thread", because="waited for its core")
     one = replace(RX, stage=stage, pid=own.pid)
     assert told in text_of(limit.remedy(replace(scene, facts=known), one, None, 118))
+    spent = Reading("core", "here", "the CPU", "inferred", "cores 0-1 are full")
+    told = told if idle == 0 else "spread the interrupts (key 2)"
+    of_others = replace(RX, stage=spent)
+    assert told in text_of(limit.remedy(replace(scene, facts=known), of_others, None, 118))
 
 
 def test_a_full_core_has_one_colour_at_its_stage_and_among_the_cores() -> None:

@@ -7,7 +7,7 @@ thread, which others inherit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
@@ -40,7 +40,7 @@ def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None
     cpus, pinned = {one for one in known if one == at}, f"it waits on core {at}"
     if own is not None:
         cpus = {one for one in known if not own.pinned or one in own.allowed}
-        pinned = f"it may run on {_cores(own.allowed)} only" if own.pinned else ""
+        pinned = f"it may run on {cores(own.allowed)} only" if own.pinned else ""
     if not cpus or sum(known[cpu] for cpu in cpus) > FULL * len(cpus):
         return pinned
     on = process.taken([facts.processes]) if on is None else on
@@ -69,6 +69,11 @@ def takers(
         if spent >= COUNTS and not name.endswith(f"[{but}]")
     )
     return [name for *_, name in found]
+
+
+def crowd(on: Taken, cpus: Iterable[int]) -> str:
+    """The programs that take most of these CPUs, as many as are named; empty: none takes much."""
+    return few(takers(on, cpus), NAMED)
 
 
 def everywhere(facts: Facts, on: Taken, *, but: int | None = None) -> str:
@@ -128,5 +133,6 @@ def explains(one: Quota, waited: float) -> bool:
     return 2 * (one.throttled or 0.0) >= min(1.0, waited)
 
 
-def _cores(cpus: tuple[int, ...]) -> str:
+def cores(cpus: Collection[int]) -> str:
+    """`core 1`, `cores 0-2`."""
     return f"core{'s' if len(cpus) > 1 else ''} {cpulist.text(cpus)}"

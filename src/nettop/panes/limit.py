@@ -183,6 +183,8 @@ def _crowded(scene: Scene, limit: Limit) -> str:
     taken = facts.means.taken or process.taken([facts.processes])
     if full := contended.everywhere(facts, taken, but=pid):
         return full
+    if limit.stage.stage == CORE:
+        return declared()[CORE].advice
     own = next((one for one in facts.processes if one.pid == pid), None)
     if own is None or own.cpu is None:
         return CROWDED
@@ -200,7 +202,9 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     reads = (limit.direction == "rx") == (limit.stage.end == "here")  # the end that limits
     late = limit.stage.stage == "application" and reads
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
-    waits = limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited")
+    waits = words.spent(limit) or (
+        limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited")
+    )
     if waits:
         advice = _crowded(scene, limit)
     if words.forwarded(limit) and limit.stage.name:

@@ -8,9 +8,13 @@ from recorded_hosts import HERE, last
 from scenes import lossy
 
 from nettop.facts import Facts
+from nettop.facts.kinds.core import Load
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading, words
-from nettop.facts.limits.interfaces import Interfaces, forwarded
+from nettop.facts.limits.interfaces import Interfaces, forwarded, spent
+from nettop.facts.limits.window import Window
+from nettop.frame.rates import Frame
+from nettop.views.stages import bars
 
 WAY = Limit("nic", "eth0", "rx", 8e8, nic="eth0")
 OTHER = Limit("nic", "eth1", "tx", 8e8, nic="eth1")
@@ -52,6 +56,49 @@ def test_a_port_carries_traffic_of_others_where_its_bridge_carries_little() -> N
     bridge = replace(port, name="br0", kind="bridge", master=None,
                      per_s=Counters(rx_bytes=1e3, tx_bytes=1e6))  # fmt: skip
     assert forwarded(replace(facts, nics=(port, bridge))) == {("tap0", "rx")}
+
+
+def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Limit:
+    """What limits a port of a router where python takes what the interrupts leave of each core."""
+    facts = router(1e5, 1e5)
+    cores = tuple(replace(facts.cores[0], cpu=cpu, processed=each)
+                  for cpu, each in enumerate(packets))  # fmt: skip
+    programs = tuple(replace(facts.processes[0], pid=cpu, name="python", cpu=cpu, system=0.0,
+                             user=100 - soft - part) for cpu, part in enumerate(idle))  # fmt: skip
+    facts = replace(facts, cores=cores, processes=programs)
+    window = Window()
+    load = {cpu: Load(100 - soft - part, 0.0, 0.0, soft, 0.0, 0.0, part)
+            for cpu, part in enumerate(idle)}  # fmt: skip
+    window.add(Frame(1.0, 1.0, {}), (), load, programs=programs)
+    nics, forwards = [WAY, OTHER], forwarded(facts)
+    return Interfaces().build(nics, (), forwards=forwards, cpu=spent(window, facts))[0]
+
+
+@pytest.mark.parametrize(
+    ("idle", "soft", "packets", "because"),
+    [
+        ((0.0, 1.0), 8.0, (9e4, 9e4), "cores 0-1 are full, by python[0] (92% of a core), python"),
+        ((0.0, 60.0), 90.0, (9e4, 1e2), "core 0 is full, by interrupts; the forwarded traffic"),
+        ((0.0, 60.0), 8.0, (9e4, 1e2), ""),  # its programs can run on core 1
+        ((0.0, 60.0), 90.0, (9e4, 9e4), ""),  # core 1 takes packets too, and has time
+        ((0.0, 0.0), 0.5, (9e4, 9e4), ""),  # little is forwarded
+        ((0.0, 0.0), 8.0, (0.0, 0.0), ""),  # softnet_stat was not read
+    ],
+)
+def test_cores_without_time_limit_what_is_forwarded(
+    idle: tuple[float, ...], soft: float, packets: tuple[float, ...], because: str
+) -> None:
+    one = full(idle, soft, packets)
+    if not because:
+        assert words.limited(one) == "forwarded traffic, which nothing here limits"
+        return
+    assert words.limited(one) == "limited by the CPU"
+    assert because in one.stage.because
+    assert one.stage.because.endswith("; the forwarded traffic leaves by eth1")
+    scene = lossy()
+    assert scene.facts is not None
+    marked = [bar for bar in bars(scene.facts, one) if bar.limits]
+    assert [bar.stage for bar in marked] == ["core"]
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,13 @@ from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
-from .. import Facts
+from .. import Facts, contended
 from ..flow_words import MOST
 from ..kinds.nic import Nic
 from . import Limit, Reading
-from .following import following
+from .following import BINDS, following
 from .looks import Look
+from .window import Window
 from .words import FORWARDED, UNREAD, owner
 from .words import stage as stage_words
 
@@ -164,6 +165,9 @@ def _uplink(look: Look, end: Nic, nics: dict[str, Nic]) -> Nic | None:
     return carries(look, [nics[name] for name in ports if name in nics])
 
 
+TAKES: Final = 0.1  # of the packets: a core with less does not matter
+WORK: Final = 0.02  # of a core in interrupts: with less, little is forwarded
+REST: Final = 0.05  # of a core without work: with less it is full
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
 _Flow = tuple[str, str, str | None]  # target, direction, namespace: two may use one address
@@ -191,12 +195,12 @@ class Interfaces:
 
     def build(
         self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True,
-        forwards: Container[tuple[str | None, str]] = (),
+        forwards: Container[tuple[str | None, str]] = (), cpu: Reading | None = None,
     ) -> list[Limit]:  # fmt: skip
         """The limits of the interfaces, from their own stages and the limits of flows.
 
         `read`: whether the TCP sockets were read; else that no flow waits is not known. `forwards`:
-        the directions of interfaces whose traffic is of others (`forwarded`).
+        the directions of interfaces whose traffic is of others (`forwarded`). `cpu`: `spent`.
         """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
@@ -212,7 +216,9 @@ class Interfaces:
             elif named is not None:
                 out.append(as_flow(one, named))
             elif one.namespace is None and (one.nic, one.direction) in forwards:
-                out.append(_forwarded(one, _cause(one, (*nics, *flows))))
+                cause = _cause(one, (*nics, *flows))
+                out.append(_spent(one, cpu, nics) if cpu is not None and cause is None
+                           else _forwarded(one, cause))  # fmt: skip
             else:
                 out.append(_idle(one, read))
         return out
@@ -237,6 +243,40 @@ def forwarded(facts: Facts) -> frozenset[tuple[str | None, str]]:
             if one.kind != "loopback" and (routes or bridges):
                 found.add((one.name, direction))
     return frozenset(found)
+
+
+def spent(window: Window, facts: Facts) -> Reading | None:
+    """The cores that take the packets of this host, if none has idle time; None: one has.
+
+    A core takes packets by softnet_stat. Programs of containers and guests, which move what is
+    forwarded, also run elsewhere: their cores are full only where each core of the host is.
+    """
+    taken = {core.cpu: core.processed or 0.0 for core in facts.cores}
+    loads = {cpu: load for cpu in taken if (load := window.core(cpu)) is not None}
+    kernel = {cpu: (load["softirq"] + load["irq"]) / 100 for cpu, load in loads.items()}
+    full = {cpu for cpu, load in loads.items() if load["idle"] + load["iowait"] <= 100 * REST}
+    serving = {cpu for cpu, each in taken.items() if each > TAKES * sum(taken.values())}
+    if not serving or not serving <= full or sum(kernel[cpu] for cpu in serving) < WORK:
+        return None
+    if len(full) < len(taken) and min(kernel[cpu] for cpu in serving) < BINDS:
+        return None
+    most = max(serving, key=kernel.__getitem__)
+    by = "interrupts" if kernel[most] >= BINDS else contended.crowd(window.taken(), full)
+    why = f"{contended.cores(serving)} {'is' if len(serving) == 1 else 'are'} full"
+    why += f", by {by}" if by else ""
+    return Reading("core", "here", "the CPU", "inferred", why, 1.0, None, 1.0, None, most)
+
+
+def _spent(one: Limit, cpu: Reading, nics: Iterable[Limit]) -> Limit:
+    """An interface whose forwarded traffic waits for these cores; from or to which other one."""
+    rate = one.rate or 0.0
+    others = [other.target for other in nics
+              if other.direction != one.direction and other.namespace is None
+              and other.target != one.target and MOVES * rate <= (other.rate or 0.0) <= rate / MOVES
+             ]  # fmt: skip
+    way = "arrives" if one.direction == "tx" else "leaves"
+    other = f"; the forwarded traffic {way} by {others[0]}" if len(others) == 1 else ""
+    return _with(one, replace(cpu, because=f"{cpu.because}{other}"))
 
 
 def _cause(one: Limit, every: Iterable[Limit]) -> Limit | None:

@@ -30,7 +30,7 @@ from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, Reading, words
 from .following import BINDS
-from .interfaces import Interfaces, flow_key, foremost, forwarded
+from .interfaces import Interfaces, flow_key, foremost, forwarded, spent
 from .judge import judge, paired, relayed
 from .looks import FLOWS, Look, looks, of_subflow, wanting
 from .senders import sending
@@ -216,7 +216,8 @@ class Ladder:
         flows = list(self.steady.hold(flows, frame.at, frame.wall))
         read = "sockets_tcp" in frame.tables or "sockets_tcp" not in frame.missing
         ways = [one for one in both if one.over == "nic"]
-        nics = self.interfaces.build(ways, flows, read=read, forwards=forwarded(facts))
+        cpu = spent(self.window, facts)
+        nics = self.interfaces.build(ways, flows, read=read, forwards=forwarded(facts), cpu=cpu)
         held = self.steady_nics.hold(nics, frame.at, frame.wall)
         return _told(tuple(map(bounded, (*flows, *held))), frame)
 

@@ -83,6 +83,11 @@ def forwarded(limit: Limit) -> bool:
     return limit.stage.because.startswith(FORWARDED)
 
 
+def spent(limit: Limit) -> bool:
+    """Whether it is an interface with traffic of others for which the cores have no time left."""
+    return limit.stage.stage == "core" and limit.stage.kind == "inferred"
+
+
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
     if forwarded(limit):
