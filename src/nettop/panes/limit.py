@@ -40,6 +40,7 @@ from ..views.stages import (
     flow_of,
     moves,
     process_of,
+    starved,
     taker,
 )
 from .parts import Cell, altered, hot, severity
@@ -202,9 +203,7 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     reads = (limit.direction == "rx") == (limit.stage.end == "here")  # the end that limits
     late = limit.stage.stage == "application" and reads
     advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
-    waits = words.spent(limit) or (
-        limit.stage.stage == "thread" and _parted(limit)[0].startswith("waited")
-    )
+    waits = words.spent(limit) or starved(limit)
     if waits:
         advice = _crowded(scene, limit)
     if words.forwarded(limit) and limit.stage.name:

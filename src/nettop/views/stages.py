@@ -153,11 +153,22 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
             bar = replace(bar, moved=_moved(facts, limit, process_of(bar)))
         if stage.name == CORE:
             bar = _on_full_core(bar, facts, flow, past)
+            if bar.core is not None and starved(limit):  # it does not wait for itself
+                others = [one for one in bar.core.processes if not one.endswith(f"[{limit.pid}]")]
+                core = replace(bar.core, processes=tuple(others) or bar.core.processes)
+                bar = replace(bar, core=core)
         always = any(limit.direction in one.always for one in place)
         seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM
         if (seldom or always) and (card or not place[0].card or known is not None):
             out.append(bar)
     return out
+
+
+def starved(limit: Limit) -> bool:
+    """Whether a thread limits that waits for a core more than it runs."""
+    why = limit.stage.because
+    first = why.startswith("waited") or ": waited" in why  # that of its flow
+    return limit.stage.stage == "thread" and first
 
 
 def _follows(stage: Stage, limit: Limit, full: float) -> bool:
