@@ -114,3 +114,13 @@ def test_losses_that_are_not_known_by_kind_are_named(
     scene = replace(scene, facts=replace(scene.facts, nics=nics))
     lines = pane.counters(scene, View(nic=nics[0].name, driver_names=raw), 45)
     assert [text_of(line).strip() for line in lines].count(LINE) == shown
+
+
+def test_one_flow_leaves_no_more_than_a_row_of_its_box_empty() -> None:
+    scene = calm()
+    assert scene.facts is not None
+    alone = replace(scene, facts=replace(scene.facts, flows=scene.facts.flows[:1]))
+    rows = words(page.compose(alone, View(), 120, 40)).splitlines()
+    (first,) = (at for at, row in enumerate(rows) if "FLOWS ·" in row)
+    box = rows[first + 1 : next(at for at in range(first, 40) if rows[at].startswith("╰"))]
+    assert sum(not row.strip("│ ") for row in box) <= 1

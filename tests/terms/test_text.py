@@ -127,19 +127,18 @@ def test_amounts_use_the_declared_unit() -> None:
 @given(st.integers(1, 2000), st.integers(1, 800))
 def test_each_sample_of_a_young_graph_has_as_many_columns_as_fit(count: int, points: int) -> None:
     each = text.repeats(count, points)
-    odd = each // (each & -each)
-    assert odd in (1, 3)  # 1 2 3 4 6 8 12 …
+    assert each // (each & -each) in (1, 3, 5, 7)  # 1 2 3 4 5 6 7 8 10 12 14 16 …
     assert each == 1 or each * max(count, text.FEWEST) <= points
-    following = 2 if each == 1 else each * 3 // 2 if odd == 1 else each * 4 // 3
+    following = each + (1 << max(0, each.bit_length() - 3))
     assert following * max(count, text.FEWEST) > points
 
 
 @folded(
     ("values", "points", "expected"),
     [
-        ([1.0, 2.0], 48, [None] * 44 + [1.0, 1.0, 2.0, 2.0]),
-        ([1.0, 2.0], 96, [None] * 88 + [1.0] * 4 + [2.0] * 4),
-        ([1.0, 2.0], 47, [None] * 45 + [1.0, 2.0]),
+        ([1.0, 2.0], 48, [None] * 32 + [1.0] * 8 + [2.0] * 8),
+        ([1.0, 2.0], 96, [None] * 64 + [1.0] * 16 + [2.0] * 16),
+        ([1.0, 2.0], 47, [None] * 33 + [1.0] * 7 + [2.0] * 7),
         ([1.0, None, 3.0], 3, [1.0, None, 3.0]),
         ([1.0, 3.0, 5.0, None], 2, [2.0, 5.0]),
         ([None, None, 5.0, None], 2, [None, 5.0]),

@@ -58,9 +58,9 @@ def test_of_two_samples_in_a_step_the_larger_rate_is_kept() -> None:
 def test_the_first_samples_fill_the_graph_and_keep_their_times() -> None:
     known = past(*((at + 0.01, float(at)) for at in range(100, 110)))
     drawn = timeline(known, "eth0", 96)
-    assert (drawn.step, drawn.end, len(drawn.rx)) == (0.25, 110.0, 96)
-    assert drawn.rx[-40:] == tuple(float(at) for at in range(100, 110) for _ in range(4))
-    assert set(drawn.rx[:-40]) == {None}
+    assert (drawn.step, drawn.end, len(drawn.rx)) == (0.125, 110.0, 96)
+    assert drawn.rx[-80:] == tuple(float(at) for at in range(100, 110) for _ in range(8))
+    assert set(drawn.rx[:-80]) == {None}
     fewer = timeline(History(known.fine[:-1]), "eth0", 96)
     assert (fewer.end, fewer.rx[-1]) == (109.0, 108.0)  # a step is a cell: each sample moves it
     odd = timeline(known, "eth0", 97)
@@ -69,9 +69,9 @@ def test_the_first_samples_fill_the_graph_and_keep_their_times() -> None:
 
 def test_a_graph_that_fills_up_changes_its_scale_in_few_steps() -> None:
     samples = [(at + 0.01, float(at)) for at in range(100, 200)]
-    counts = (2, 24, 26, 32, 34, 48, 50, 96)
+    counts = (2, 6, 8, 12, 14, 16, 18, 24, 26, 32, 34, 48, 50, 96)
     steps = [timeline(past(*samples[:count]), "eth0", 96).step for count in counts]
-    assert steps == [1 / each for each in (4, 4, 3, 3, 2, 2, 1, 1)]
+    assert steps == [1 / each for each in (16, 16, 12, 8, 6, 6, 5, 4, 3, 3, 2, 2, 1, 1)]
 
 
 def test_where_a_cell_has_parts_of_two_samples_the_graph_moves_by_pairs_of_them() -> None:

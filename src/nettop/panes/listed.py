@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Argued = Callable[["Finding", int], list[Line]]  # what to do about a finding, and why
-ARGUED: Final = 4  # free rows from which that is told
+ARGUED: Final = 5  # free rows from which that is told
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 NARROW: Final = 70  # columns below which the keys of a finding have no words
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))

@@ -344,7 +344,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _lists(scene: Scene) -> int:
     """The lines inside the frame of flows."""
     flows = len(flowlist.busiest(scene))
-    return _steady(flows + bool(flows), 5)
+    return _steady(flows + bool(flows), SHORT)
 
 
 def _steady(rows: int, step: int) -> int:

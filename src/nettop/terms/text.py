@@ -244,18 +244,18 @@ def level(percent: float | None) -> str:
     return LEVELS[min(7, max(0, int(percent * 8 / 100)))]
 
 
-FEWEST: Final = 24  # samples: the time axis of a graph has room for at least as many
+FEWEST: Final = 6  # samples: the time axis of a graph has room for at least as many
 
 
 def repeats(count: int, points: int) -> int:
     """The number of points of a graph that each of `count` samples takes, of `points` in all.
 
-    It is 1, 2, 3, 4, 6, 8, 12 and so on. The steps are few, so the time scale rarely changes while
-    a graph fills up, and small: from two points per sample on, two thirds of the points are used.
+    It is 1 to 8, 10, 12, 14, 16, 20 and so on: three bits of what fits. The time scale rarely
+    changes while a graph fills up, and four fifths of the points are used from four per sample on.
     """
     fits = max(1, points // max(FEWEST, count))
-    power = 1 << (fits.bit_length() - 1)
-    return power * 3 // 2 if power > 1 and fits >= power * 3 // 2 else power
+    rest = max(0, fits.bit_length() - 3)
+    return fits >> rest << rest
 
 
 def resample(values: Sequence[float | None], points: int) -> list[float | None]:
