@@ -18,7 +18,7 @@ from nettop.frame.rates import Frame
 from nettop.panes import limit, overviewrows, page
 from nettop.panes.corelist import core_cells
 from nettop.panes.parts import altered, hot
-from nettop.terms.text import cells, text_of
+from nettop.terms.text import cells, line, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
 from nettop.views.stages import foremost, places, taker
@@ -269,6 +269,17 @@ def test_a_measurement_without_room_goes_on_in_the_next_line(width: int, height:
     assert why in told
     low = [text_of(row) for row in page.compose(shown, View(), width, 15)]
     assert not any("page cache" in row for row in low)
+
+
+@pytest.mark.parametrize("width", [80, 98, 118])
+def test_the_keys_stand_where_the_sentence_ends(width: int) -> None:
+    why = "mean 199.9 Mb/s, 100% of 200 Mb/s configured; packets wait in 100% of the samples"
+    one = replace(RX, stage=replace(RX.stage, because=why))
+    rows = limit.verdict(one, width, line(("Enter why ", "key")), more=2)
+    *others, last = (text_of(row) for row in rows)
+    assert "samples" in last
+    assert last.endswith("Enter why ")
+    assert not any("Enter" in row for row in others)
 
 
 def test_the_unit_of_what_a_stage_can_carry_is_not_cut() -> None:

@@ -114,7 +114,16 @@ def verdict(
     head = line((f" {glyph} {text[0].upper()}{text[1:]}", role))
     because = (limit.stage.cause if counted else "") or _parted(limit)[0]
     rest = f": {because}" if because else ""
-    room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
+    room, taken = width - line_cells(head), line_cells(keys) + 1 if keys else 0
+    wide = room if cells(rest) > room else room - taken
+    splits = bool(more) and cells(rest) > room - taken and wide >= 12
+    for later in (width - 4, width - 4 - taken) if splits else ():
+        first, *others = continued(rest, wide, later, more)
+        whole = " ".join((first, *others)).split() == rest.split()
+        if whole and cells(others[-1]) + 4 + taken <= width:  # the keys end the sentence
+            rows = [(*head, *line(first)), *(line("   ", text) for text in others)]
+            return [*rows[:-1], ends(rows[-1], keys, width)]
+    room -= taken
     below = bool(keys and more) and room < 12  # beside the keys there is no room for it
     if room < 12 and not below:
         keys, room = (), width - line_cells(head)
@@ -122,8 +131,7 @@ def verdict(
         first, others = "", continued(because, width - 4, width - 4, more - 1)
     else:
         first, *others = continued(rest, room, width - 4, more)
-    later = [line("   ", (text, "")) for text in others]
-    return [ends((*head, *line((first, ""))), keys, width), *later]
+    return [ends((*head, *line(first)), keys, width), *(line("   ", text) for text in others)]
 
 
 def _parted(limit: Limit) -> tuple[str, str]:
