@@ -15,7 +15,7 @@ from nettop.facts.limits.means import means
 from nettop.facts.limits.stages import declared
 from nettop.facts.limits.window import Window
 from nettop.frame.rates import Frame
-from nettop.panes import limit, overviewrows, page
+from nettop.panes import limit, overview, overviewrows, page
 from nettop.panes.corelist import core_cells
 from nettop.panes.parts import altered, hot
 from nettop.terms.text import cells, line, text_of
@@ -164,6 +164,15 @@ def test_the_eater_of_a_core_is_that_of_the_whole_window_in_all_that_is_told() -
     names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
     assert "CORE 0" in names
     assert "by python[71]" in figures  # the thread does not wait for itself
+
+
+@pytest.mark.parametrize("width", [76, 118, 198])
+def test_where_segments_are_lost_the_other_end_is_named_at_every_width(width: int) -> None:
+    name = "a-policer-at-the-far-end-drops-segments"
+    facts = last(HERE / f"live/recordings/{name}.host.gz").facts
+    one = next(one for one in facts.limits if one.over == "nic" and one.stage.stage == "path")
+    told = words(limit.verdict(one, width, more=overview.MORE))
+    assert "lost on the path or at 10.94.0.2" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(("idle", "told"), [

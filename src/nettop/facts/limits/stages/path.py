@@ -107,7 +107,8 @@ def _modelled(look: Look) -> Iterator[Reading]:
         else formulas.loss_bound(mss, rtt / 1e6, ratio) or 0.0
     )  # fmt: skip
     full = _window_used(look)
-    why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
+    lose, trip = f"{ratio:.2%} of the segments lost", f"{units.seconds(rtt / 1e6)} round trip"
+    why = f"{lose} at {trip}"
     if not lossy and rtt >= STRETCHED * (least := look.now("min_rtt") or rtt):
         why += f", where {units.seconds(least / 1e6)} is the shortest: packets wait on the way "
         why += "there, or acknowledgements on the way back"
@@ -138,8 +139,10 @@ def _modelled(look: Look) -> Iterator[Reading]:
         yield Reading("qdisc", "here", queue, "reported", f"{why}, as many as it drops", used,
                       around, held)  # fmt: skip
         return
-    name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
-    yield Reading("path", "there", name, "computed", why, used, capacity, held)
+    peer = look.flow.remote if look.flow else "the peer"
+    why = f"{lose} on the path or at {peer}, {trip}" if lossy else why
+    yield Reading("path", "there", f"path to {peer} ({model})", "computed", why, used, capacity,
+                  held)  # fmt: skip
 
 
 def _beyond(look: Look) -> Reading | None:
