@@ -51,6 +51,14 @@ def test_golden(update: bool) -> None:
     same(golden, "\n".join(told) + "\n", update)
 
 
+@pytest.mark.parametrize(
+    ("row", "told"), [(RING.id, ["why"]), ("stage:core", ["show"]), ("ended@eth0", [])]
+)
+def test_enter_is_told_only_for_a_row_that_is_there(row: str, told: list[str]) -> None:
+    shown = hints.hints(lossy(), View().at(on=row))
+    assert [one.text for one in shown if one.key == "Enter"] == told
+
+
 MORE = {  # panes that somebody may add: key, title, first key for the footer
     "congestion": ("+", "Congestion control", Hint("Enter", "choose an algorithm", "enter")),
     "conntrack": ("-", "Connections", Hint("Ctrl-X", "remove the entry", "stop")),

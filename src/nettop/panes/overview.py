@@ -29,7 +29,17 @@ from . import (
 )
 from .cursor import among
 from .frame import FRAMED, filled, inside, part
-from .overviewrows import BESIDE, FLOW, MARK, STAGE, STAGES, finding_ids, items, listed_at
+from .overviewrows import (
+    BESIDE,
+    FLOW,
+    MARK,
+    OTHERS,
+    STAGE,
+    STAGES,
+    finding_ids,
+    items,
+    listed_at,
+)
 from .parts import section, waiting
 
 TITLE = "Overview"
@@ -63,8 +73,8 @@ boxes, enter, sideways = overviewrows.boxes, overviewrows.enter, overviewrows.si
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
-    source = "why" if here in finding_ids(scene) else "show"
-    known = (Hint("Enter", source, "enter"),) if here else ()
+    source = "show" if here.startswith(OTHERS) else "why" if here in finding_ids(scene) else ""
+    known = (Hint("Enter", source, "enter"),) if source else ()  # the finding there may be gone
     found = foremost(scene, view)
     other = "show send" if found is not None and found.direction == "rx" else "show receive"
     ways = (Hint("I", other, "invert"),) if found is not None else ()

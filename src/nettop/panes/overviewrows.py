@@ -16,12 +16,13 @@ from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed
 from .frame import FRAMED
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
-STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
+STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of `OTHERS`
 STAGES: Final = 15  # rows from which the stages are shown
 MARK: Final = "mark:"
 FLOW: Final = "flow:"
 NIC: Final = "nic:"
 CORE: Final = corelist.CORE
+OTHERS: Final = (STAGE, MARK, FLOW, NIC, CORE)
 SETTLED: Final = 4.0  # seconds after which the first finding of what limits is the one
 
 
