@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from scenes import big, storied
+from scenes import big, lossy, storied
 
 from nettop.facts.kinds.queue import Queue
-from nettop.panes import loads, parts
+from nettop.panes import grid, loads, parts
 from nettop.panes.cores import lines
 from nettop.panes.queuematrix import cell, label_of, one_each
 from nettop.terms.text import text_of
@@ -127,3 +127,12 @@ def test_a_kind_that_stays_as_it_was_takes_no_memory() -> None:
     assert all(
         a is b for a, b in zip(first.kinds, past.moment(facts, 2.0, first).kinds, strict=True)
     )
+
+
+def test_a_process_without_room_has_its_name_and_no_part_of_its_number() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    core = replace(scene.facts.cores[2], processes=("iperf3[21189]",), queues=())
+    for width in range(34, 60):
+        told = text_of(grid.core_row(core, width, 1))
+        assert "iperf3[21189]" in told or "[" not in told

@@ -9,6 +9,7 @@ from recorded_hosts import HOSTS, last, name
 from scenes import SCENES
 
 from nettop.facts.flow_words import name as flow_name
+from nettop.facts.limits import words
 from nettop.facts.pair import Joined
 from nettop.panes import ends, flowlist, flowpage, flows, limit
 from nettop.terms.text import Line
@@ -32,10 +33,11 @@ def surfaces(scene: Scene) -> dict[str, set[tuple[str, str]]]:
     found, facts = foremost(scene, View()), scene.facts
     if found is None or facts is None or not moves(found):
         return {}
-    told = {
-        "headline": marked(limit.verdict(found, 120)[:1]),
-        "stages": marked(limit.stages(scene, found, 198)),
-    }
+    stages = marked(limit.stages(scene, found, 198))
+    if words.unread(found):  # "Cannot tell" marks no stage
+        assert not stages
+        return {}
+    told = {"headline": marked(limit.verdict(found, 120)[:1]), "stages": stages}
     of = flow_of(facts, found)
     own = next((one for one in facts.flows if flow_name(one) == of.target), None)
     if own is None or of.stage.stage != found.stage.stage:

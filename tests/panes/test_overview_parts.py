@@ -217,5 +217,5 @@ def test_an_idle_host_says_at_80_columns_what_is_watched_and_what_to_try() -> No
     assert scene.facts is not None
     calm = replace(scene, facts=replace(scene.facts, limits=(), flows=()))
     told = words(page.compose(calm, View(), 80, 24))
-    assert "watched: 3 interfaces, 8 cores" in told
+    assert "watched: 2 interfaces, 8 cores" in told
     assert "`nettop --demo` shows a busy host" in " ".join(told.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 from operator import attrgetter
@@ -26,6 +27,7 @@ MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
 SPREAD: Final = 10.0  # percent by which they are above the middle core
 SCALES: Final = (10.0, 20.0, 50.0, 100.0)  # percent: loads that are a whole cell of a heat map
+_PID: Final = re.compile(r"\[\d+\]")
 LABEL: Final = 30  # columns of the name and the numbers of a group in a heat map, at the most
 
 
@@ -112,7 +114,10 @@ def core_row(
         head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
     else:
         head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot(load) or "dim"))
-    shown = fit_line(head + users_of(core), width)
+    users = users_of(core)
+    if line_cells(head + users) > width:  # rather whole names than a part of a number
+        users = tuple((_PID.sub("", text), role) for text, role in users)
+    shown = fit_line(head + users, width)
     return over(shown, "select") if core.cpu == on else shown
 
 

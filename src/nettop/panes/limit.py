@@ -296,7 +296,7 @@ def stage_at(scene: Scene, limit: Limit, width: int, x: int) -> str:
 
 def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     """The name of a stage, and a line to the next one."""
-    limits = one.limits and moves(limit)
+    limits = one.limits and moves(limit) and not words.unread(limit)
     name = declared()[one.stage].bar
     if one.stage in PROGRAMS:
         name = process_of(one) or name
@@ -318,8 +318,8 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
 def _fill(one: Bar, limit: Limit, each: int) -> Line:
     """A bar with its share; where no share is known, whether the stage loses or limits."""
     if one.full is None:
-        if one.limits and moves(limit):
-            return line(("may limit" if words.unread(limit) else "limits", mark(limit)[1]))
+        if one.limits and moves(limit) and not words.unread(limit):
+            return line(("limits", mark(limit)[1]))
         if one.lost is None and one.passed is not None and one.passed.why:
             return line(("not counted", "dim"))
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))

@@ -282,7 +282,8 @@ def _watched(scene: Scene, width: int) -> Iterator[str]:
     facts = scene.facts
     if facts is None or scene.fixed:
         return
-    several = [(len(facts.nics), "interface"), (len(facts.cores), "core"),
+    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
+    several = [(len(wired), "interface"), (len(facts.cores), "core"),
                (facts.host.tcp_flows, "TCP connection")]  # fmt: skip
     seen = ", ".join(f"{amount:,} {name}{'s' * (amount != 1)}" for amount, name in several)
     texts = (

@@ -51,7 +51,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if scene.counting and width >= QUIET_FROM:
         right.append(("counting drops and failed calls, sampling cores  ", "dim"))
     idle = scene.quiet > scene.interval and width >= QUIET_FROM
-    every = f"{_quiet(scene)} (idle)" if idle else seconds(scene.interval)
+    every = _quiet(scene) if idle else seconds(scene.interval)
     brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
     if not brief and LOOK not in scene.stretched:
         right.append((f"{'every ' * (width >= MOMENT_FROM)}{every}  ", "dim"))
