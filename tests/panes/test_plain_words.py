@@ -101,3 +101,13 @@ def test_clocks_that_agree_are_not_said_to_be_ahead() -> None:
     )
     told = Mark("1", True, -1.5, 0.002).clock("web2")
     assert told == "the clock of web2 is 1.5 s behind, within 2 ms"
+
+
+def test_the_profile_is_in_the_header_whole_or_not_at_all() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    name = scene.facts.profile.name
+    for width in range(60, 120):
+        told = text_of(page.header(scene, View(), width))
+        assert f"· {name} " in told or f"· {name[:3]}" not in told, width
+        assert "…" not in told.partition(" (")[0], width

@@ -64,6 +64,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
         right.append((f"own {'CPU ' * (width >= MOMENT_FROM)}{percent(own)} ", "dim"))
     tail = tuple(right)
     room = width - line_cells(tail) - 1
+    if line_cells(tuple(left)) > room:  # rather no profile than a part of it
+        left[3:4] = []
     if facts is not None and room - line_cells(tuple(left)) >= REASON:
         chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
         spare = room - line_cells(tuple(left)) - 3
