@@ -158,7 +158,7 @@ def test_the_eater_of_a_core_is_that_of_the_whole_window_in_all_that_is_told() -
     assert beside.startswith("beside it run python[71] (80% of a core), gzip[72] (90% of a core)")
     full_scene = replace(scene, facts=facts, past=History())
     told = text_of(limit.remedy(full_scene, one, None, 118))
-    assert "both cores are full: gzip[72] (90% of a core) takes most" in told
+    assert "both cores are full: stop or limit gzip[72] (90% of a core)" in told
     assert full_scene.mean is not None
     assert [taker(core) for core in full_scene.mean.cores] == [f"{own.name}[{own.pid}]", "gzip[72]"]
     names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
@@ -176,7 +176,7 @@ def test_where_segments_are_lost_the_other_end_is_named_at_every_width(width: in
 
 
 @pytest.mark.parametrize(("idle", "told"), [
-    (0.0, "both cores are full: gcc[7] (58% of a core) takes most; stop or limit it"),
+    (0.0, "both cores are full: stop or limit gcc[7] (58% of a core)"),
     (60.0, "core 0 also runs sshd[8] (30%): move one of them"),
 ])  # fmt: skip
 def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: str) -> None:

@@ -77,14 +77,13 @@ def crowd(on: Taken, cpus: Iterable[int]) -> str:
 
 
 def everywhere(facts: Facts, on: Taken, *, but: int | None = None) -> str:
-    """`both cores are full: python[7] (58% of a core) takes most; …`; empty: a core has time."""
+    """`both cores are full: stop or limit python[7] (58% of a core)`; empty: a core has time."""
     free = [(one.idle or 0.0) + (one.iowait or 0.0) for one in facts.cores if one.idle is not None]
     if not free or max(free) > FULL:
         return ""
     each = {1: "the core is", 2: "both cores are"}.get(len(free), f"all {len(free)} cores are")
-    most = next(iter(takers(on, {one.cpu for one in facts.cores}, but=but)), "")
-    cure = f"{most} takes most; stop or limit it" if most else "stop or limit other programs"
-    return f"{each} full: {cure}"
+    every = takers(on, {one.cpu for one in facts.cores}, but=but)
+    return f"{each} full: stop or limit {next(iter(every), 'other programs')}"
 
 
 def kept(

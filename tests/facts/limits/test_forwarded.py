@@ -78,6 +78,7 @@ def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Li
     ("idle", "soft", "packets", "because"),
     [
         ((0.0, 1.0), 8.0, (9e4, 9e4), "cores 0-1 are full, by python[0] (92% of a core), python"),
+        ((0.0, 1.0), 8.0, (9e4, 1e2), "cores 0-1 are full, by python[0] (92% of a core), python"),
         ((0.0, 60.0), 90.0, (9e4, 1e2), "core 0 is full, by interrupts; the forwarded traffic"),
         ((0.0, 60.0), 8.0, (9e4, 1e2), ""),  # its programs can run on core 1
         ((0.0, 60.0), 90.0, (9e4, 9e4), ""),  # core 1 takes packets too, and has time

@@ -258,11 +258,13 @@ def spent(window: Window, facts: Facts) -> Reading | None:
     serving = {cpu for cpu, each in taken.items() if each > TAKES * sum(taken.values())}
     if not serving or not serving <= full or sum(kernel[cpu] for cpu in serving) < WORK:
         return None
-    if len(full) < len(taken) and min(kernel[cpu] for cpu in serving) < BINDS:
+    alone = min(kernel[cpu] for cpu in serving) >= BINDS  # no program is needed to fill them
+    if len(full) < len(taken) and not alone:
         return None
     most = max(serving, key=kernel.__getitem__)
-    by = "interrupts" if kernel[most] >= BINDS else contended.crowd(window.taken(), full)
-    why = f"{contended.cores(serving)} {'is' if len(serving) == 1 else 'are'} full"
+    by = "interrupts" if alone else contended.crowd(window.taken(), full)
+    named = serving if alone else full
+    why = f"{contended.cores(named)} {'is' if len(named) == 1 else 'are'} full"
     why += f", by {by}" if by else ""
     return Reading("core", "here", "the CPU", "inferred", why, 1.0, None, 1.0, None, most)
 
