@@ -47,8 +47,8 @@ FIXED = {
     """,
     "counted while nettop looked, with a floor on the mean": """
         calls-fail destination-out-of-reach idle-connections-forgotten
-        frames-that-nothing-reads interface-does-not-forward packets-dropped-by-reason
-        packets-turned-away
+        frames-that-nothing-reads interface-does-not-forward one-mac-behind-two-ports
+        packets-dropped-by-reason packets-turned-away
     """,
     "a ratio of two rates, or both ends": """
         tls-records-fail faster-link-than-the-receiver where-packets-die
