@@ -217,3 +217,26 @@ def test_a_host_without_ipv6_is_asked_for_it_by_sound_programs() -> None:
         one = called(line.format(family), addresses=rows)
         assert one is not None
         assert one.means == "The kernel does not offer this family of addresses"
+    line = line.replace("0;", "0;seccomp").format("AF_INET6")
+    one = called(line, addresses=[*HERE, addresses.Row("lo", "::1", 128, 6, "host")])
+    assert one is not None
+    assert one.means.endswith("(seccomp) of the program refuses sockets of AF_INET6")
+    assert "RestrictAddressFamilies" in one.advice
+    one = called(line, addresses=[*HERE])
+    assert one is not None
+    assert one.means.startswith("A filter of system calls (seccomp) may refuse it, or: the kernel")
+    assert called(f"{line}connection 0 9 7 here 10.0.0.9 80 app\n", addresses=[*HERE]) is None
+
+
+def test_a_call_whose_error_has_no_entry_is_told_by_its_name() -> None:
+    one = called("epoll_wait EINVAL 9 7 here - - app\n")
+    assert one is not None
+    assert (one.means, one.to) == ("A call fails: epoll_wait, EINVAL", "the call has none")
+    one = called("poll;nfds=100; EINVAL 9 7 here - - app\n")
+    assert one is not None
+    assert "RLIMIT_NOFILE" in one.means
+    assert "nfds=100" in one.called
+    one = called("sendfile EPIPE 9 7 here 10.0.0.9 80 app\n")
+    assert one is not None
+    assert one.to == "10.0.0.9 port 80"
+    assert not one.means.startswith("A call fails")

@@ -3,6 +3,8 @@
 import ctypes
 import mmap
 import os
+import resource
+import select
 import socket
 import struct
 import subprocess
@@ -80,6 +82,29 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
     assert {(found["write", "EMSGSIZE"].address, found["write", "EMSGSIZE"].port)} == {(NEAR, "9")}
     held = [row for row in every if (row.call, row.error) == ("bind", "EADDRINUSE")]
     assert sorted(row.argument for row in held) == ["tcp", "udp"]
+
+
+def test_a_wait_for_too_many_descriptors_and_a_transfer_that_breaks_off_are_calls(
+    counter: calls.Counter,
+) -> None:
+    waits, limits = select.poll(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number in range(100):
+        waits.register(number)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    tried(*(2 * [lambda: waits.poll(0)]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    with (
+        socket.create_server((NEAR, 0)) as server, socket.socket() as one,
+        Path(__file__).open("rb") as file,
+    ):  # fmt: skip
+        port = server.getsockname()[1]
+        one.connect((NEAR, port))
+        one.shutdown(socket.SHUT_WR)
+        tried(lambda: os.sendfile(one.fileno(), file.fileno(), 0, 9))
+    found = {(row.call, row.error): row for row in rows(counter)}
+    assert (found["poll", "EINVAL"].argument, found["poll", "EINVAL"].events) == ("nfds=100", 2)
+    broken = found["sendfile", "EPIPE"]
+    assert (broken.address, broken.port) == (NEAR, str(port))
 
 
 def in_use(times: int) -> None:
@@ -203,7 +228,7 @@ def test_a_datagram_that_icmp_answers_is_told_though_no_call_fails(counter: call
 
 
 def test_a_write_that_a_file_system_refuses_names_the_file(
-    counter: calls.Counter, tmp_path: Path
+    tmp_path: Path, counter: calls.Counter
 ) -> None:
     mounts = ["mount", "-t", "tmpfs", "-o", "size=16k", "full", str(tmp_path)]
     if subprocess.run(mounts, check=False).returncode:

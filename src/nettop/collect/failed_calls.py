@@ -26,6 +26,8 @@ __all__ = ["ABROAD", "DEVICE", "FILE", "PEER", "RANGE", "SIZE"]  # of arguments,
 TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded
 UNIX: Final = "unix"  # address of Unix sockets
+# calls whose errors mean what those of another one mean
+_AS: Final = {"sendfile": "write", "splice": "write", "recvmmsg": "recvmsg", "socketpair": "socket"}
 
 
 @light
@@ -79,7 +81,9 @@ def words(call: str, error: str, address: str = "", argument: str = "") -> _coun
     family = "ip6" if ":" in address else "unix" if address == UNIX else ""
     known = _known()
     given = (argument.partition("=")[0], "any") if argument else ()
-    keys = ((call, error, where, what) for where in (family, "") for what in (*given, ""))
+    calls = filter(None, (call, _AS.get(call)))
+    keys = ((one, error, where, what)
+            for one in calls for where in (family, "") for what in (*given, ""))  # fmt: skip
     return next(filter(None, map(known.get, keys)), None) or _counted.Words(
         means=f"A call fails: {call}, {error}",
         kind=_counted.UNKNOWN,

@@ -70,7 +70,8 @@ def exact(
     if error in ROUTED:
         by = by if _stands(address, frame) else ""
     if by := by.removesuffix(f",{_CONFINED}"):
-        return _refused(said, by, address if error in ROUTED else ""), ()
+        family = _offered(argument, frame) if error == "EAFNOSUPPORT" else ""
+        return _refused(said, by, address if error in ROUTED else "", family), ()
     found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
     alone = found == said and error in ROUTED and _others_reach(address, port, error, frame)
     return case(said, "led", to=address) if alone else found, ()
@@ -83,6 +84,12 @@ def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
               and not (apart and row.port != port))  # fmt: skip
     reached = (error == "ENETUNREACH" and not apart) or any(row.error == OPENED for row in opened)
     return reached and _stands(address, frame)
+
+
+def _offered(argument: str, frame: Frame) -> str:
+    """The family of a socket that the kernel has, because an address here is of it."""
+    here = {"AF_INET6" if row.family == 6 else "AF_INET" for row in frame.rows("addresses")}
+    return next((one for one in here if argument.startswith(f"{one},")), "")
 
 
 def _forbidden(
@@ -258,10 +265,11 @@ def _without_device(said: Words, index: int, frame: Frame) -> Words:
     return case(said, "gone", index=index)
 
 
-def _refused(said: Words, by: str, to: str = "") -> Words:
+def _refused(said: Words, by: str, to: str = "", family: str = "") -> Words:
     """What of the program itself, or of its control group, may have refused the call.
 
-    `to`: an address to which a route stands, though the call says that there is none.
+    `to`: an address to which a route stands, though the call says that there is none; `family` of
+    addresses that the kernel has, though it says that it does not.
     """
     named = by.split(",")
     programs = [one for one in named if one != _SECCOMP]
@@ -275,4 +283,6 @@ def _refused(said: Words, by: str, to: str = "") -> Words:
         return case(said, "grouped", programs=shown, asks=asks)
     if to:
         return case(said, "answered", to=to)
+    if family:
+        return case(said, "kept-out", family=family)
     return case(said, "sealed", low=said.means[:1].lower() + said.means[1:])

@@ -36,7 +36,11 @@ SOME: Final = 0.2  # of those to a Unix socket, whose queue no other program's t
 # an attempt that is none: data on a connection that the other end had closed
 ENDED: Final = ("connection", "EPIPE")
 # calls that have no destination
-PLACELESS: Final = ("socket", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork")
+PLACELESS: Final = (
+    "socket", "socketpair", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork",
+    "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2",
+    "epoll_create1",
+)  # fmt: skip
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 # processes of one name: a service that is started again and again, or a tool, is one
 RESTARTS: Final = 3
@@ -163,7 +167,8 @@ def words(row: failed_calls.Row, frame: Frame | None) -> Words:
     if frame is None or both.normal or with_ipv6(frame):
         return both
     if (row.call, row.error) == ("socket", "EAFNOSUPPORT") and row.argument.startswith("AF_INET6"):
-        return both._replace(kind=NORMAL)  # programs ask so whether there is IPv6
+        asks = not row.by or _otherwise(row, frame)  # programs ask so whether there is IPv6
+        return both._replace(kind=NORMAL) if asks else both
     if _four(row.address):
         return both
     six = failed_calls.words(row.call, row.error, row.address)

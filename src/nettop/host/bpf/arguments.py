@@ -12,6 +12,7 @@
     connect     where no port is free, the socket's own range of them
     any         of a Unix datagram socket the reader's inode, as `peer=8213`
     connect     the end of the path of a Unix socket
+    poll        the number of descriptors, as `nfds=100`
 
 One number of eight bytes, which `words` reads; a name lies where the address is, which these calls
 do not have. Where this interpreter has no name for a number, the number is told.
@@ -44,6 +45,7 @@ _OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_UL
                    (0, 39): "IP_ADD_SOURCE_MEMBERSHIP", (0, 41): "IP_MSFILTER",
                    (0, 42): "MCAST_JOIN_GROUP", (0, 46): "MCAST_JOIN_SOURCE_GROUP",
                    (0, 48): "MCAST_MSFILTER"}  # fmt: skip
+POLLS: Final = {"poll": (7, -1), "ppoll": (271, 73)}  # as of `names.SYSTEM_CALLS`
 MESSAGES: Final = ("sendmsg", "sendmmsg")  # their address and control message lie in a structure
 _CONTROL: Final = 32  # bytes from the begin of struct user_msghdr to msg_control
 _GONE: Final = (errno.ENODEV, errno.ENXIO)  # of a socket that is bound to a device
@@ -73,6 +75,11 @@ def kind(places: Mapping[int, int], argument: int) -> a.Parts:
         part for at, (to, size) in enumerate(((0, 2), (2, 2), (4, 4)))
         for part in (*read(a.R7, a.R6, places[at]), *a.store(a.R10, argument + to, a.R7, size))
     )  # fmt: skip
+
+
+def descriptors(places: Mapping[int, int], argument: int) -> a.Parts:
+    """Store how many descriptors poll(2) waits for."""
+    return (*read(a.R7, a.R6, places[1]), *a.store(a.R10, argument, a.R7, 4))
 
 
 def flags(places: Mapping[int, int], argument: int) -> a.Parts:
@@ -198,6 +205,8 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         told = name[: min(rest, NAME)].split(b"\0", 1)[0].decode("ascii", "replace")
         shown = "".join(one if one.isprintable() and one != " " else "?" for one in told)
         return _option(low, high) + (f"={shown}" if (low, high) in _NAMED else "")
+    if call in POLLS:
+        return f"nfds={low_half}"
     if error in _GONE:
         return f"{DEVICE}{low_half}" if low_half else ""
     if error == errno.EADDRNOTAVAIL and call in ("connect", "bind"):

@@ -55,20 +55,21 @@ from .names import (
 )
 
 _STARTS: Final = ("clone", "fork", "vfork", "clone3")  # a process: EAGAIN says that it may not
-_OF_FILES: Final = ("read", "write", "readv", "writev")
+_OF_FILES: Final = ("read", "write", "readv", "writev", "sendfile")
 _SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
-_ON_SOCKETS: Final = (*_SENDS, "recvfrom", "recvmsg", "read", "readv")  # of which some end is known
+# of which some end is known
+_ON_SOCKETS: Final = (*_SENDS, "sendfile", "recvfrom", "recvmsg", "recvmmsg", "read", "readv")
 _WITH_FILES: Final = (*_OF_FILES, *own_file.CALLS)
 _STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
 _SENDERS: Final = 256  # processes whose datagrams were given back
-_CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS)  # what a filter of calls answers
+_CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT)  # of a filter
 _ROUTED: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH)  # which a filter answers as well
 _FILTER: Final = 2  # SECCOMP_MODE_FILTER
 MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
 APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
-    {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512}  # 512: begun again
-)
+    {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512, 513, 514, 516}
+)  # 512 and more: interrupted by a signal (include/linux/errno.h)
 _BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
 _SYN_SENT, _CLOSE, _CLOSE_WAIT = 2, 7, 8
 
@@ -288,10 +289,12 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types),
         *own_socket.confined(types, _AT + _MODE), *to("first", ("connect", "bind")),
         *to("datagram", ("sendto",)), *to("message", arguments.MESSAGES), *to("kind", ("socket",)),
-        *to("option", ("setsockopt",)), *to("no address", _ON_SOCKETS),
+        *to("option", ("setsockopt",)), *to("polled", arguments.POLLS),
+        *to("no address", _ON_SOCKETS),
         *to("second", own_file.SECOND), *to("first file", own_file.CALLS), *a.go("count"),
         "kind", *arguments.kind(places, _AT + _ARGUMENT), *a.go("count"),
         "option", *arguments.option(places, _AT + _ARGUMENT, _AT + _ADDRESS),
+        "polled", *arguments.descriptors(places, _AT + _ARGUMENT), *a.go("count"),
         "message", *arguments.message(places, _AT + _ARGUMENT, _GIVEN), *a.go("address"),
         "datagram", *arguments.flags(places, _AT + _ARGUMENT),
         *read(a.R7, a.R6, places[4]), *a.go("address"),
@@ -303,7 +306,8 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "of a socket", *arguments.size(places, _AT + _ARGUMENT, _AT + _ERROR, _GIVEN, to),
         "first file", *read(a.R7, a.R6, places[0]), *a.go("file"),
         "second", *read(a.R7, a.R6, places[2]), "file", *a.store(a.R10, _PENDING, a.R7),
-        *own_socket.found(types, "no socket"), *to("out", own_file.CALLS),
+        *own_socket.found(types, "no socket"),
+        *to("out", own_file.CALLS.keys() - {"splice"}),
         *arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR),
         *_other_end(types), *a.go("judged"),
         "no socket", *to("of files", _WITH_FILES), *a.go("judged"),

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from . import ABROAD, PEER, arguments, asynchronous, btf, counting, own_file
+from .arguments import POLLS
 
 _NAMES: Final = "/proc/thread-self/net/unix"
 _LISTENS: Final = "00010000"  # __SO_ACCEPTCON
@@ -155,6 +156,9 @@ SYSTEM_CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "accept": (43, 202), "accept4": (288, 242), "socket": (41, 198), "setsockopt": (54, 208),
     "sendmsg": (46, 211), "sendmmsg": (307, 269), "recvfrom": (45, 207), "recvmsg": (47, 212),
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66),
+    "recvmmsg": (299, 243), "sendfile": (40, 71), "socketpair": (53, 199), **POLLS,
+    "select": (23, -1), "pselect6": (270, 72), "epoll_wait": (232, -1), "epoll_pwait": (281, 22),
+    "epoll_pwait2": (441, 441), "epoll_create1": (291, 20),
     "clone": (56, 220), "fork": (57, -1), "vfork": (58, -1), "clone3": (435, 435),
     **own_file.CALLS,
 }  # fmt: skip
