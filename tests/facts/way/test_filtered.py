@@ -14,6 +14,7 @@ from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nftables import Row as Nftables
 from nettop.facts.way.chains import filtered, writing
 from nettop.facts.way.flow import Host
+from nettop.frame.rates import Entry, Frame
 
 DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
 UDP = ("meta", 16, 1), ("cmp", 1, 0, "11")
@@ -94,6 +95,29 @@ def test_what_may_have_dropped_most_comes_first() -> None:
     seen = [replace(SEEN, to_port=9, packets=2), SEEN]
     host = Host.of(frame(nftables=rows, nft_rules=rules))
     assert [one.rule for one in filtered(host, seen)] == ["3", "2"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "before", "named"),
+    [
+        ((9, 8), (9, 7), "3"),
+        ((9, 8), (7, 8), "2"),
+        ((9, 8), (9, 8), ""),
+        ((None, 8), (None, 8), "2"),
+    ],
+)
+def test_where_no_counter_rises_just_now_one_that_rose_before_is_named(
+    counts: tuple[int | None, int], before: tuple[int | None, int], named: str
+) -> None:
+    def rows(packets: tuple[int | None, int]) -> list[Nftables]:
+        each = zip("23", packets, strict=True)
+        return [Nftables("ip", "t", "c", one, "input", packets=many) for one, many in each]
+
+    entries = tuple(Entry(row, before=row, older=one if one != row else None, seconds=1.0)
+                    for row, one in zip(rows(counts), rows(before), strict=True))  # fmt: skip
+    known = frame(nft_rules=[Rule("ip", "t", "c", int(one), (DROP,)) for one in "23"])
+    host = Host.of(Frame(0.0, 0.0, {**known.tables, "nftables": entries}))
+    assert [one.rule for one in filtered(host, [SEEN])] == list(named)
 
 
 TTL, PORT = ("payload", 1, 8, 1), ("payload", 1, 2, 2, 2)

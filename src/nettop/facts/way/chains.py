@@ -295,7 +295,8 @@ _SIX: Final = {"ip": 4, "iptables": 4, "ip6": 6, "ip6tables": 6}  # others: both
 def filtered(host: Host, dropped: Sequence[DropReasonRow]) -> list[NftablesRow]:
     """Those whose counter rises most; without any, those that do not count and may be it.
 
-    Those first that may have dropped most.
+    Those first that may have dropped most. Connections repeat their segments in bursts: where no
+    counter rises just now, one that rose before in this look.
     """
     kernel = next((version(row.release) for row in host.frame.rows("kernel")), None)
     fits = [
@@ -305,7 +306,11 @@ def filtered(host: Host, dropped: Sequence[DropReasonRow]) -> list[NftablesRow]:
     fit = [one for packets, one in sorted(fits, key=lambda one: -one[0]) if packets]
     counting = [(rate, one.now) for one in fit if (rate := one.rate("packets"))]
     counting.sort(key=lambda one: -one[0])
-    return [row for _, row in counting] or [one.now for one in fit if one.now.packets is None]
+    return (
+        [row for _, row in counting]
+        or [one.now for one in fit if one.past and one.now.packets != one.past.packets]
+        or [one.now for one in fit if one.now.packets is None]
+    )
 
 
 def _may(
