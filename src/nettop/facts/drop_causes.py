@@ -363,7 +363,10 @@ def route_programs(host: Host, to: str) -> str:
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
-    "SOCKET_FILTER": {"grouped": _grouped},
+    "SOCKET_FILTER": {
+        "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
+        "grouped": _grouped,
+    },
     "BPF_CGROUP_EGRESS": {"sending": _sending},
     "TC_INGRESS": {"filters": _filters, "attached": _hooked},
     "TC_EGRESS": {"filters": _filters, "attached": _hooked},
@@ -372,17 +375,14 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
         "down": down,
     },
     **{reason: {"queue": _queue, "short": short} for reason in QUEUES},
-    OTHER: {"misaddressed": _misaddressed},
-    COPY: {"unread": _unread},
-    "VXLAN_INVALID_HDR": {"headed": headed},
-    "LOCAL_MAC": {"twin": twin},
+    OTHER: {"misaddressed": _misaddressed}, COPY: {"unread": _unread},
+    "VXLAN_INVALID_HDR": {"headed": headed}, "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first},
     "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {
         "joined": joined, "programmed": _programmed, "unkeyed": _unkeyed, "first": _first,
     },
-    "XDP": {"first": _first},
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
     **{reason: {"rewritten": _rewritten} for reason in (*SUMS, *HOPS)},
