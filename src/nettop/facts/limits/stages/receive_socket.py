@@ -15,7 +15,7 @@ from typing import Final
 
 from ....collect.drop_reasons import words
 from ....terms import formulas, units
-from ...flow_words import EVERYWHERE
+from ...flow_words import EVERYWHERE, end
 from .. import Reading
 from ..feeding import cause
 from ..following import BINDS
@@ -57,6 +57,7 @@ PARTS: Final = 1.5
 ALIKE: Final = 0.75
 NEAR: Final = 0.005
 DELAY: Final = 0.04
+SILENT: Final = 0.005  # seconds: ages are in ticks, of 4 ms at 250 Hz
 _WAITS: Final = ("established", "close-wait")  # states of a connection that was not accepted
 
 
@@ -135,8 +136,28 @@ def _stream(look: Look) -> Iterator[Reading]:
         yield replace(buffer, capacity=None) if pieces and not buffer.held else buffer
     free = 1.0 - max(stands, unread / 2, asks, pieces)
     yield from path.gaps(look, free)
-    yield Reading("peer", "there", "other end, or the path to it", "inferred",
-                  "no data waits at this end: look at the sender", None, None, free)  # fmt: skip
+    late = _answers_late(look, name)
+    why = late or "no data waits at this end: look at the sender"
+    yield Reading("peer", "there", "other end, or the path to it", "inferred", why, None, None,
+                  free, how="late" if late else "")  # fmt: skip
+
+
+def _answers_late(look: Look, name: str) -> str:
+    """How long each answer of the other end takes where that fills most of the time; else empty.
+
+    Data was sent when the last data had come, or later (tcpi_last_data_sent is no larger), and then
+    nothing came for longer than a tick of the kernel's clock and a round trip.
+    """
+    asked, trip = look.rated("data_segs_out") or 0.0, (look.now("rtt") or 0) / 1e6
+    ages = ((one.now.last_sent, one.now.last_received) for one in look.tcp)
+    least = 1e3 * (SILENT + trip)
+    waits = share(None not in (sent, came) and sent <= came >= least for sent, came in ages)
+    if look.flow is None or not asked or waits < BINDS or asked * trip >= PIECES[0]:
+        return ""
+    return (
+        f"{name} waits {units.share(waits)} of the time, {units.seconds(waits / asked)} for each "
+        f"answer of {end(look.flow.remote, look.flow.remote_port)}, {units.seconds(trip)} away"
+    )
 
 
 def _halves(look: Look) -> Iterator[Reading]:
