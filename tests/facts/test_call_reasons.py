@@ -1,6 +1,8 @@
 """What is known beyond the error of a call: arguments, readers, rules, filters and programs."""
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from call_lines import called
@@ -133,6 +135,7 @@ def test_what_the_program_gave_is_named() -> None:
     one = called("setsockopt;TCP_CONGESTION=vegas; ENOENT 5 7 here - - app\n")
     assert one is not None
     assert (one.called, one.to) == ("setsockopt TCP_CONGESTION=vegas", "the call has none")
+    assert one.advice.startswith("`modprobe tcp_vegas` loads it")
     one = called(f"sendto;MSG_FASTOPEN; EOPNOTSUPP 5 7 here {TO} 80 app\n")
     assert one is not None
     assert one.means == "TCP fast open is off for programs that connect"
@@ -281,6 +284,17 @@ def test_a_path_is_kept_as_far_as_it_fits_and_completed_by_the_sockets_that_list
     assert path(b"/run/a/long/name", bytes(8), *long) == (0, "/run/a/long/name…")
     assert path(b"\0name", bytes(8), "@name") == (5, "@name")
     assert path(b"") == (0, "")
+
+
+def test_the_path_of_a_socket_whose_program_has_ended_is_that_of_its_file() -> None:
+    with TemporaryDirectory(dir="/tmp") as folder:  # as short as the part of a path that is kept
+        stale = Path(folder, "app.sock")
+        raw, end = str(stale).encode()[:16], str(stale).encode()[-8:]
+        assert bpf_names.path(raw, end, {}) == (0, f"{raw.decode()}…app.sock")
+        stale.touch()
+        assert bpf_names.path(raw, end, {}) == (0, str(stale))
+        Path(folder, "my-app.sock").touch()  # several fit
+        assert bpf_names.path(raw, end, {}) == (0, f"{raw.decode()}…app.sock")
 
 
 def test_data_on_a_connection_that_the_other_end_closed_is_told_with_who_keeps_it() -> None:

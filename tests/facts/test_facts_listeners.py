@@ -58,9 +58,9 @@ def test_of_the_processes_that_share_a_listener_the_one_that_cannot_accept_is_me
 
 
 @pytest.mark.parametrize(("files", "closed", "told"), [
-    (16, 12, ": 12 are connections that 10.0.0.9:7000 has closed, and the program"),
-    (16, 2, ""),  # few
-    (10, 12, ""),  # files are left
+    (16, 12, "used up: 12 are connections that 10.0.0.9:7000 has closed, and the program"),
+    (16, 2, "used up"),  # few
+    (10, 12, "used up"),  # files are left: no rule
 ])  # fmt: skip
 def test_what_a_program_without_files_does_not_close_is_told(
     files: int, closed: int, told: str
@@ -76,5 +76,5 @@ def test_what_a_program_without_files_does_not_close_is_told(
     }
     (one,) = joined(tables, tables).more["listener"]
     assert one.leak.partition(" has not")[0] == told
-    assert bool(one.cure) is bool(told)
+    assert bool(one.cure) is (told != "used up")
     assert leak(frames(tables)[0], 71) == ""

@@ -277,8 +277,10 @@ def _exact(text: str, pid: int, ends: Counter[tuple[str, str]], given: str) -> s
     """The text with this process, its most frequent address and port, and what it gave."""
     address, port = ends.most_common(1)[0][0]
     address = "" if address == failed_calls.UNIX else address
-    known = {"PID": str(pid), "ADDRESS": address, "PORT": port, "ARGUMENT": given}
-    return re.sub(r"\b(PID|ADDRESS|PORT|ARGUMENT)\b", lambda one: known[one[0]] or one[0], text)
+    known = {"PID": str(pid), "ADDRESS": address, "PORT": port, "ARGUMENT": given,
+             "GIVEN": given.partition("=")[2]}  # fmt: skip
+    names = r"\b(?:PID|ADDRESS|PORT|ARGUMENT)\b|(?<=_)GIVEN\b"
+    return re.sub(names, lambda one: known[one[0]] or one[0], text)
 
 
 KIND = Kind(

@@ -53,7 +53,7 @@ class Listener:
     files: int | None = maybe("open files of the process", "files")
     files_max: int | None = maybe("limit of open files of the process", "files")
     leak: str = gauge(
-        "what most of these are, where none is left and it does not close", default=""
+        "their state: used up, and by what, where it does not close most", default="used up"
     )
     cure: str = gauge("what helps then", default="")
 
@@ -101,7 +101,7 @@ def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
                 heard[row.namespace, row.local_port],
                 held.files if held else None,
                 held.limit if held else None,
-                f": {told}" if told else "", told and CURE,
+                f"used up: {told}" if told else "used up", told and CURE,
             )
         )  # fmt: skip
     return tuple(found)

@@ -14,6 +14,7 @@ import sys
 from collections import Counter as Sums
 from collections.abc import Mapping
 from contextlib import suppress
+from glob import escape, glob
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -133,7 +134,8 @@ def _holder(inode: int, space: str) -> str:
 def path(raw: bytes, tail: bytes, names: Mapping[int, str]) -> tuple[int, str]:
     """The inode and name of the socket at a path of which the begin and the end were kept.
 
-    Where none or several of the `names` fit: 0 and the begin. A name without a file has an `@`.
+    Where none or several of the `names` fit: 0 and the file that fits both parts (that of a program
+    that has ended), or these. A name without a file has an `@`.
     """
     name = raw.removeprefix(b"\0").split(b"\0", 1)[0].decode("utf-8", "replace")
     shown = "".join(one if one.isprintable() else "?" for one in name)
@@ -147,7 +149,9 @@ def path(raw: bytes, tail: bytes, names: Mapping[int, str]) -> tuple[int, str]:
     if len(fit) == 1:
         ((at, inode),) = fit.items()
         return inode, at
-    return 0, f"{whole}{'…' if raw[-1] else ''}"
+    below = () if begin or not raw[-1] else ("*", "*/*")
+    same = [one for it in below for one in glob(f"{escape(whole)}{it}") if one.endswith(end)]
+    return 0, same[0] if len(same) == 1 else f"{whole}…{end}" if raw[-1] else whole
 
 
 # call → its number on x86-64 and on arm64 (-1: it has none)

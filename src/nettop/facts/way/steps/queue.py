@@ -33,7 +33,7 @@ def look(leg: Leg) -> Iterator[Step]:
     for row in rows:
         if row.interface in names and row.kind in _FILTERS:
             hook = "egress" if row.interface == name and row.kind == "clsact" else "ingress"
-            if (step := _drops(leg, row) or _taken(leg, row)) is not None:
+            if (step := _taken(leg, row) or _drops(leg, row)) is not None:
                 yield step
                 continue
             yield Step(
