@@ -306,6 +306,15 @@ def test_data_on_a_connection_that_the_other_end_closed_is_told_with_who_keeps_i
     assert one.means == f"Data is sent on connections that {TO} port 9000 has closed"
     assert (one.who, one.share) == ("edge[7]", 0.5)
     assert f"close-wait dst {TO}:9000" in one.advice
+    for received, means in (
+        (1, f"{TO} port 9000 closes connections before it answers"),
+        (90, f"Data is sent on connections that {TO} port 9000 has closed"),
+    ):
+        kept = [socket(5, remote=TO, remote_port=9000, inode=5, state="close-wait",
+                       bytes_received=received)]  # fmt: skip
+        one = called(line, sockets_tcp=kept)
+        assert one is not None
+        assert (one.who, one.means) == ("edge[7]", means)  # who opened them
     one = called(line.splitlines()[0] + "\n")
     assert one is not None
     assert (one.who, one.share) == ("a program", None)

@@ -153,6 +153,18 @@ def _cut(one: Given) -> Words | None:
     return None
 
 
+def _unanswered(one: Given) -> Words | None:
+    """The other end closed all connections that are open there before it sent a byte but the FIN.
+
+    tcp_fin() counts it (net/ipv4/tcp_input.c, tcp_rcv_nxt_update()).
+    """
+    ended = [row.bytes_received for row in one.frame.rows("sockets_tcp")
+             if row.state == "close-wait" and str(row.remote_port) == one.port
+             and row.remote.removeprefix("::ffff:") == str(one.address)]  # fmt: skip
+    told = bool(ended) and all(count is not None and count <= 1 for count in ended)
+    return case(one.said, "unanswered", to=one.address, port=one.port) if told else None
+
+
 def _table_full(one: Given) -> Words | None:
     """A rule of the filter may refuse it, or connection tracking has no room."""
     rows = one.frame.rows("conntrack")
@@ -185,6 +197,7 @@ _BY: Final[Mapping[tuple[str, str], Callable[[Given], Words | None]]] = {
     ("send", "EINVAL"): _without_interface, ("connect", "EACCES"): _broadcast,
     ("send", "EACCES"): _broadcast,
     ("send", "ENETUNREACH"): _group, ("connect", "ENETUNREACH"): _group,
+    ("connect", "EPIPE"): _unanswered,
     ("send", "ECONNRESET"): _cut, **{(one, "ECONNRESET"): _cut for one in READS},
     ("send", "ENOBUFS"): _no_room, ("send", "EPERM"): _table_full,
     ("send", NO_ADDRESS): _no_address,

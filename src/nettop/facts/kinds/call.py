@@ -144,7 +144,7 @@ def _of_clients(failed: tuple[str, str], entries: list[Entry[Any]]) -> bool:
 
 
 def _users(frame: Frame) -> dict[tuple[str, str], tuple[str, int]]:
-    """Who has connections to each address and port: name and number of the process."""
+    """Who has, or opened meanwhile, connections to each end: name and number of the process."""
     rows = frame.rows("failed_calls")
     wanted = {(row.address, row.port) for row in rows if (row.call, row.error) == ENDED}
     ends = {
@@ -153,7 +153,12 @@ def _users(frame: Frame) -> dict[tuple[str, str], tuple[str, int]]:
         if (row.remote, str(row.remote_port)) in wanted
     }  # fmt: skip
     holders = (row for row in frame.rows("socket_owners") if row.inode in ends and row.pid)
-    return {ends[row.inode]: (row.name, row.pid) for row in holders}
+    opened = {
+        (row.address, row.port): (row.process, row.pid)
+        for row in rows
+        if row.error == failed_calls.OPENED and row.pid and (row.address, row.port) in wanted
+    }
+    return opened | {ends[row.inode]: (row.name, row.pid) for row in holders}
 
 
 def words(row: failed_calls.Row, frame: Frame | None) -> Words:
