@@ -18,7 +18,7 @@ from nettop.advice.rules.rule import Finding
 from nettop.cli import main
 from nettop.collect import addresses, qdiscs, socket_owners, sockets_udp
 from nettop.commands import _silent, _witness
-from nettop.commands.why import chosen, look, text
+from nettop.commands.why import _alone, chosen, look, text
 from nettop.facts.kind import about
 from nettop.facts.kinds.drop import Drop
 from nettop.facts.kinds.program import Program
@@ -109,7 +109,28 @@ def test_what_is_no_address_with_a_port_is_called_so(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, err = why(capsys, "vm-send-buffer.host", target)
-    assert f"no interface, process, ADDRESS:PORT or :PORT '{target}'" in err
+    assert f"no interface, process, ADDRESS, ADDRESS:PORT or :PORT '{target}'" in err
+
+
+@folded(("target", "address"), [
+    ("10.0.0.2", "10.0.0.2"), ("[2001:db8::1]", "[2001:db8::1]"), ("::ffff:10.0.0.2", ""),
+    ("2001:db8:0:0:0:0:0:1", "[2001:db8::1]"), ("2001:db8::1", ""), ("10.0.0.2:80", ""),
+])  # fmt: skip
+def test_an_address_without_a_port_is_one_where_its_end_is_no_port(
+    target: str, address: str
+) -> None:
+    assert _alone(target) == address
+
+
+def test_an_address_alone_names_the_flows_of_that_address(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    every = {
+        one["target"] for one in limits(capsys, "vm-send-buffer.host") if one["over"] == "flow"
+    }
+    address = next(iter(every)).split(">")[1].rpartition(":")[0]
+    found = {one["target"] for one in limits(capsys, "vm-send-buffer.host", address)}
+    assert found == {one for one in every if f"{address}:" in one.replace(">", " ")} != set()
 
 
 def test_a_port_alone_names_the_flows_of_that_port(capsys: pytest.CaptureFixture[str]) -> None:

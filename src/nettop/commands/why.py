@@ -2,15 +2,15 @@
 
 nettop why                          all flows and interfaces that carry data
 nettop why eth0                     one interface, in both directions
-nettop why 10.0.0.2:5201            one flow, by either end
+nettop why 10.0.0.2:5201            one flow, by either end; without a port, all of that host
 nettop why --peer "ssh host2"       with the stages of the other end
 nettop why --replay a.host.gz       both ends, by `nettop record a.host.gz --peer …`
 nettop why --to 10.0.0.2:443        can this host reach it, and what would stop it?
 nettop why --to B --from A          would this host forward packets from A to B, and the answers?
 
-TARGET is an interface, a process, ADDRESS:PORT or :PORT of either end of a flow; a bare number that
-no process has is a port. Without it every flow that wants to move data, every interface that
-carries data and every UDP socket that drops datagrams is reported, with the problems that are found
+TARGET is an interface, a process, or ADDRESS, ADDRESS:PORT or :PORT of an end of a flow; a bare
+number that no process has is a port. Without it every flow that wants to move data, every interface
+that carries data and every UDP socket that drops datagrams is reported, with the problems that are found
 of it meanwhile. As root, those of other network namespaces (containers, pods) are reported as well,
 with the name of the namespace; an interface there is eth0@web. The stages of a flow are listed by
 capacity: the first one limits. A limit marked `there` is beyond this host. Without --no-deep, as
@@ -65,7 +65,8 @@ GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
 LAST_PORT = 65_535
 ENDED = 8  # flows that ended meanwhile, at most
-UNKNOWN = "no interface, process, ADDRESS:PORT or :PORT"
+LONG = 7  # colons of an IPv6 address in full: no port can follow
+UNKNOWN = "no interface, process, ADDRESS, ADDRESS:PORT or :PORT"
 SAMPLES = 10  # intervals, at the least
 # read in every frame from the first on: without their rates, shapers and drops are not seen
 NEEDED = ("cpu",), ("link_stats", "netdev")  # without them nothing is known of any limit
@@ -76,7 +77,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
         "target", nargs="?", type=_argument.word, metavar="TARGET",
-        help="an interface, a process number, ADDRESS:PORT, :PORT or PORT",
+        help="an interface, a process number, ADDRESS, ADDRESS:PORT, :PORT or PORT",
     )  # fmt: skip
     _way.arguments(parser)
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
@@ -273,7 +274,24 @@ def _flows(facts: Facts, target: str) -> list[Limit]:
     if _port(target):
         return [one for one, both in ends if any(end.endswith(target) for end in both)]
     address = _address(target)
+    if address and _alone(target):
+        return [one for one, both in ends if any(e.rpartition(":")[0] == address for e in both)]
     return [one for one, both in ends if address and address in both]
+
+
+def _alone(target: str) -> str:
+    """The address of a target without a port, as ends have it; empty: it has one, or is none."""
+    from ipaddress import ip_address
+
+    from ..facts.flow_words import end
+
+    try:
+        address = ip_address(target[1:-1] if target[:1] + target[-1:] == "[]" else target)
+    except ValueError:
+        return ""
+    if address.version == 6 and not target.startswith("[") and target.count(":") < LONG:
+        return ""  # its last group may be a port
+    return end(str(getattr(address, "ipv4_mapped", None) or address), 0).removesuffix(":0")
 
 
 def _port(target: str) -> bool:
@@ -315,9 +333,9 @@ def _no_flow(facts: Facts, pid: str) -> str:
 
 
 def _address(target: str) -> str | None:
-    """`ADDRESS:PORT` as limits have it, or `:PORT`; IPv6 also without brackets or in a long form.
+    """`ADDRESS:PORT` as limits have it, `:PORT`, or an address; IPv6 also in a long form.
 
-    None: it is no address with a port.
+    With a port it also may have no brackets. None: it is none of these.
     """
     from ipaddress import ip_address
 
@@ -325,6 +343,8 @@ def _address(target: str) -> str | None:
 
     if _port(target):
         return target
+    if alone := _alone(target):
+        return alone
     text, _, port = target.rpartition(":")
     try:
         address = ip_address(text.removeprefix("[").removesuffix("]"))

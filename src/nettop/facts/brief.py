@@ -12,7 +12,7 @@ from .flow_words import end
 
 @dataclass(slots=True)
 class Brief:
-    """The connections from or to one end, ADDRESS:PORT or :PORT, that were new at each reading."""
+    """The connections of one end, ADDRESS[:PORT] or :PORT, that were new at each reading."""
 
     name: str  # of that end; empty: of none
     readings: int = -1  # at the first one every connection is new
@@ -35,7 +35,8 @@ class Brief:
     def _has(self, row: Any) -> bool:
         ends = (row.local, row.local_port), (row.remote, row.remote_port)
         names = [end(address.removeprefix("::ffff:"), port) for address, port in ends]
-        return self.name in names or any(
+        hosts = (one.rpartition(":")[0] for one in names)
+        return self.name in (*names, *hosts) or any(
             self.name[0] == ":" and one.endswith(self.name) for one in names
         )
 
