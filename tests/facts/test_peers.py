@@ -1,5 +1,6 @@
 """The other ends that facts of several kinds name alike."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ CLIENT, SERVER = (NEAR, 40_000), (FAR, 443)
     (row("QDISC_DROP", CLIENT, SERVER), {"tcp 10.0.0.2:443"}),
     (row("NETFILTER_DROP", SERVER, CLIENT), {"tcp 10.0.0.2:443", "tcp :40000"}),
     (row("TCP_OFO_DROP", SERVER, CLIENT), set()),  # of what arrives after the connection ended
+    (replace(row("NOT_SPECIFIED", SERVER, CLIENT), by="guard@xdp/a0/7"),  # a BPF program drops it
+     {"tcp 10.0.0.2:443", "tcp :40000"}),
     (row("QDISC_DROP", CLIENT, SERVER, 2), set()),  # too few to decide anything
     (row("QDISC_DROP", CLIENT, (NEAR, 443)), {"tcp :443"}),  # a service of this host
     (Row("QDISC_DROP", "f", "here", "2", "icmp", "", 9, 3.0, NEAR, 0, FAR, 0), set()),

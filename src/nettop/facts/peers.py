@@ -84,14 +84,15 @@ def called(host: Host, call: str, error: str, ends: Collection[tuple[str, str]])
 def dropped(host: Host, rows: Iterable[DropRow]) -> tuple[str, ...]:
     """The ends whose packets are dropped: those to them; and of what arrives, those from them.
 
-    What arrives and is dropped because its connection is gone already tells nothing of why.
+    What arrives and is dropped because its connection is gone already tells nothing of why; what a
+    BPF program drops does.
     """
     found: dict[str, int] = {}
     for row in rows:
         if row.protocol not in ("tcp", "udp") or not row.source or not row.to:
             continue
         sent = host.local(row.source)
-        if not sent and row.reason.startswith(LATE):
+        if not sent and row.reason.startswith(LATE) and not row.by:
             continue
         to, port = (row.to, row.to_port) if sent else (row.source, row.source_port)
         for one in {
