@@ -4,7 +4,7 @@ import pytest
 from flow_tables import HOST, frames, joined, socket
 
 from nettop.collect import socket_owners, sockets_tcp, tcp_files
-from nettop.facts.connections import leak
+from nettop.facts.connections import closer, leak
 
 
 def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (
@@ -78,3 +78,18 @@ def test_what_a_program_without_files_does_not_close_is_told(
     assert one.leak.partition(" has not")[0] == told
     assert bool(one.cure) is (told != "used up")
     assert leak(frames(tables)[0], 71) == ""
+
+
+def test_who_ends_connections_is_named_where_one_alone_may() -> None:
+    web = socket(cookie=1, inode=1, state="listen", local_port=80)
+    ssh = socket(cookie=2, inode=2, state="listen", local_port=22)
+    unread = socket(cookie=3, inode=3, local_port=80, recv_q=900)
+    held = [socket_owners.Row(1, 7, "web"), socket_owners.Row(2, 8, "sshd")]
+
+    def told(*rows: object) -> str:
+        tables = {**HOST, "sockets_tcp": list(rows), "socket_owners": held}
+        return closer(frames(tables)[0])
+
+    assert told(web) == "This host (web[7] at port 80)"
+    assert told(web, ssh, unread) == "This host (perhaps web[7] at port 80)"
+    assert told(web, ssh) == told(unread) == "This host"

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from ..collect.sockets_tcp import Row as TcpRow
 from ..collect.threads import LATE
 from ..frame.rates import Entry, Frame
-from .flow_words import EVERYWHERE, end
+from .flow_words import EVERYWHERE, end, owners
 
 SHARE: Final = 0.25  # of the open files, or of the sockets where their number is not known
 IDLE_CLIENTS: Final = (
@@ -51,6 +51,24 @@ def leak(frame: Frame, pid: int | None) -> str:
         if many >= SHARE * files:
             return f"{many} are connections that {who} closed, and the program has not (CLOSE_WAIT)"
     return ""
+
+
+def closer(frame: Frame) -> str:
+    """`This host (NAME[PID] at port N)`: who ends connections of clients, where one alone may.
+
+    That is who alone listens; `perhaps` the one alone of whose connections data waits to be read.
+    """
+    names, rows = owners(frame), frame.rows("sockets_tcp")
+    doors = {
+        row.local_port: f"{names.get(row.inode, 'a program')} at port {row.local_port}"
+        for row in rows if row.state == "listen"
+    }  # fmt: skip
+    unread = {doors[row.local_port] for row in rows
+              if row.recv_q and row.state in _OPEN and row.local_port in doors}  # fmt: skip
+    for found, sure in ((set(doors.values()), ""), (unread, "perhaps ")):
+        if len(found) == 1:
+            return f"This host ({sure}{min(found)})"
+    return "This host"
 
 
 SYN: Final = 1  # byte that tcpi_bytes_acked counts for the handshake of an end that connects

@@ -19,6 +19,7 @@ from ..frame.rates import Entry, Frame, Tables
 from ..terms import units
 from ..terms.dataclass import dataclass
 from ..terms.text import version
+from .connections import closer
 from .counters import grown, largest, middle
 from .flow_words import EVERYWHERE, part, total
 from .flows import Full
@@ -152,6 +153,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         mean_packet=_mean_packet(sums.nics),
         conntrack_failures=track.rate("failures") if track is not None else None,
         few_ports=few_ports(frame),
+        closer=closer(frame) if values["tcp_cut"] else "This host",
         conntrack_invalid=track.rate("invalid") if track is not None else None,
         firewall=_firewall(frame, track),
         balanced=balancer.rate("connections") if balancer is not None else None,

@@ -180,6 +180,10 @@ class HostFact:
     conntrack_failures: float | None = maybe(
         "connection tracking entries not inserted", "entries/s"
     )
+    closer: str = gauge(
+        "this host, and the program that ends connections by a reset, where it is known",
+        default="This host",
+    )
     few_ports: str | None = maybe(
         "rule that translates source addresses to no more ports than connections are tracked"
     )
