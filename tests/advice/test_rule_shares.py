@@ -39,7 +39,7 @@ FIXED = {
         two-ports-in-one-network device-takes-too-slowly packets-of-one-hash
         veth-packets-not-merged clock-low-between-packets mtu-of-the-way-out-is-smaller
         balancer-drops-the-first-packet receiving-core-sums-cgroups answers-take-long
-        sender-sends-no-more
+        one-connection-at-a-time sender-sends-no-more
     """,
     "pauses, and frames of a flooded network: not a part of the packets of this host": """
         paused-by-peer pausing-the-peer priority-paused-by-peer priority-pausing-the-peer

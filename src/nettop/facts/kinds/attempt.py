@@ -111,7 +111,6 @@ KIND = Kind(
 
 
 SHOWN: Final = 16  # destinations: those with most fresh connections
-LEAST: Final = 2  # fresh connections: fewer are not listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +122,14 @@ class Opening:
     sockets: int = gauge("connections, with those being opened or closed", "sockets", default=0)
     rtt: float | None = maybe("shortest round trip of these", "s")
     processes: tuple[str, ...] = gauge("processes, as name[pid]", default=())
+    received: int | None = maybe("most that came on one of these", "bytes")
 
 
 def openings(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG001
-    """The destinations with several fresh connections, those with most first."""
+    """The destinations with fresh connections, those with most first."""
     entries = frame.tables.get("sockets_tcp", ())
     fresh = [entry.now for entry in entries if not entry.rated]
-    counted = Counter([(row.remote, row.remote_port) for row in fresh])
-    counts = {place: count for place, count in counted.items() if count >= LEAST}
+    counts = Counter([(row.remote, row.remote_port) for row in fresh])
     if not counts:
         return ()
     rows = [entry.now for entry in entries]
@@ -150,6 +149,7 @@ def openings(frame: Frame, facts: object) -> tuple[Opening, ...]:  # noqa: ARG00
                 len(there),
                 min(trips) / 1e6 if trips else None,
                 tuple(sorted({inodes[row.inode] for row in there if row.inode in inodes})),
+                max((row.bytes_received for row in there if row.bytes_received), default=None),
             )
         )
     return tuple(sorted(found, key=lambda one: (-one.fresh, one.id))[:SHOWN])
