@@ -62,8 +62,17 @@ def _fed(known: Sequence[Reading]) -> list[Reading]:
 
     A thread that waits for a device does not wait for the network, whatever is left in its socket.
     One that sleeps while the application does not limit waits for its socket, with a timeout. Of
-    the other end, what is known stands for what is not.
+    the other end, what is known stands for what is not. A thread that waits for its core, and
+    besides for a pipe whose program is never idle, would only wait for the pipe longer.
     """
+    ready = max((one.utilisation or 0.0 for one in known if one.stage == "pipe-cpu"), default=0.0)
+    if ready >= FULL:
+        known = [
+            replace(one, held=0.0) if one.stage == "thread" and one.held < ready
+            else replace(one, held=ready) if one.stage == "application"
+            else one
+            for one in known
+        ]  # fmt: skip
     held = max((one.held for one in known if one.stage == "application"), default=0.0)
     feeds, sure = having("feeds"), having("sure")
     every = [
