@@ -64,6 +64,10 @@ def test_a_reader_that_waits_for_a_cpu_is_the_cause_of_its_full_buffer() -> None
     first, second = findings(host=host, processes=[reader], threads=[thread])[:2]
     assert (first.rule, first.severity) == ("thread-waits-for-cpu", "critical")
     assert (second.rule, second.cause) == ("socket-overrun", first.id)
+    never = {**thread, "waited": 60.0, "ran": 40.0}
+    first, second = findings(host=host, processes=[reader], threads=[never])[:2]
+    assert (first.rule, first.cause) == ("socket-overrun", "")
+    assert (second.rule, second.severity) == ("thread-waits-for-cpu", "advice")
 
 
 def test_what_the_kernel_says_follows_the_rule_that_its_words_name() -> None:

@@ -40,6 +40,7 @@ from ...facts.kinds.program import Program
 from ...facts.kinds.qdisc import Qdisc
 from ...facts.kinds.quota import Memcg, Quota, TaskLimit
 from ...facts.kinds.resolver import Astray, Resolver
+from ...facts.kinds.thread import Thread
 from ...facts.kinds.tunnel import Tunnel
 from ...facts.kinds.volume import Volume
 from ...facts.kinds.way import WayFact
@@ -63,6 +64,7 @@ _IF: Final = re.compile(r"\bIF\b")  # stands for the name of an interface in an 
 SHORT: Final = ("PROTO_MEM", "TCP_INVALID_SEQUENCE", "TCP_OFO_QUEUE_PRUNE", "TCP_OVERWINDOW",
                 "TCP_ZEROWINDOW")  # fmt: skip
 MOST: Final = 0.5  # of what a counter counts: packets that are fewer do not explain it
+NEVER_IDLE: Final = 98.0  # % of the time a thread runs or waits for a core: it has no rest
 AGAIN: Final = 0.5  # of the segments that a flow sends again: a rule that drops fewer is no cause
 
 
@@ -237,13 +239,14 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     if isinstance(cause.fact, WayFact):  # it names what it explains
         return getattr(one.fact, "id", "") in cause.fact.explains
-    if cause.rule.over == "chain":  # every packet passes the packet filter
-        return True
-    if isinstance(one.fact, Drop | Call) and one.fact.rule == cause.rule.id:
+    told = isinstance(one.fact, Drop | Call) and one.fact.rule == cause.rule.id
+    if told or cause.rule.over == "chain":  # every packet passes the packet filter
         return True
     if isinstance(cause.fact, Firewall) and isinstance(one.fact, Flow):
         again = one.fact.retransmits_per_s or 0.0
         return cause.fact.hook in LEAVING and (cause.fact.drops or 0.0) >= AGAIN * again > 0
+    if isinstance(cause.fact, Thread) and one.rule.over == "process" and _never_idle(cause.fact):
+        return False  # whether it kept up with a core of its own is not known
     if isinstance(cause.fact, Qdisc) and isinstance(one.fact, Flow):
         receives = one.fact.direction == "receive"
         if receives or cause.fact.received:  # a shaper holds back one direction
@@ -254,6 +257,10 @@ def _meets(cause: Found, one: Found, below: Below) -> bool:
         return True
     same = _parties(one.rule.over, one.fact) & _parties(cause.rule.over, cause.fact)
     return bool(same or _ends(one.fact) & _ends(cause.fact))
+
+
+def _never_idle(thread: Thread) -> bool:
+    return (thread.waited or 0.0) + (thread.ran or 0.0) >= NEVER_IDLE
 
 
 def _parties(over: str, fact: object) -> set[int | str]:
