@@ -12,6 +12,7 @@ from nettop.collect import (
     arp_requests,
     classes,
     fib,
+    half_open,
     ipvs,
     nft_rules,
     nftables,
@@ -62,6 +63,20 @@ def test_what_sends_to_an_absent_neighbour_is_named() -> None:
     assert "table 100 (rule 900 from 10.1.0.3/32)" in found["10.2.0.99"].what
     assert "ip route replace 0.0.0.0/0 via GATEWAY table 100" in found["10.2.0.99"].change
     assert found["10.2.0.7"].what == "10.2.0.7@eth0"
+
+
+def test_a_host_whose_syns_arrive_and_that_answers_no_arp_is_behind_a_router() -> None:
+    ways = [routes.Row("10.2.0.0/16", "eth0", 0, 254),
+            routes.Row("0.0.0.0/0", "eth0", 0, 254, gateway="10.2.0.1")]  # fmt: skip
+    asks = half_open.Row("10.2.0.5", 80, 2, unheard=2, client="10.2.21.9")
+    rows = [unresolved.Row("eth0", address, 4) for address in ("10.2.21.9", "10.2.0.7")]
+    found = {one.address: one for one in still(
+        unresolved=rows, routes=ways, half_open=[asks]).more["absent"]}  # fmt: skip
+    assert "the prefix of 10.2.0.0/16 takes it for on-link" in found["10.2.21.9"].what
+    assert "the router (10.2.0.1)" in found["10.2.21.9"].change
+    assert found["10.2.0.7"].what == "10.2.0.7@eth0"
+    (alone,) = still(unresolved=rows[:1], routes=ways[:1], half_open=[asks]).more["absent"]
+    assert alone.what == "10.2.21.9@eth0"  # without a router there is nothing behind it
 
 
 def test_a_rule_of_the_older_iptables_is_shown_by_its_own_command() -> None:

@@ -96,7 +96,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
         with suppress(OSError, ValueError):
             seen["drop_reasons"] = drop_reasons.read(source)
     with suppress(OSError, ValueError):
-        if way.case == "input" or (way.case == "output" and way.flow.origin):
+        if way.case in ("input", "output"):
             seen["half_open"] = half_open.now(source)
     if seen:
         read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}

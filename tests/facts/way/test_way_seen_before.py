@@ -12,6 +12,7 @@ from nettop.collect import (
     addresses,
     drop_reasons,
     failed_calls,
+    half_open,
     link_stats,
     neighbour_states,
     sockets_udp,
@@ -234,3 +235,14 @@ def test_a_service_at_all_addresses_answers_from_the_first(
                                 "remote": "0.0.0.0", "remote_port": remote})  # fmt: skip
     own = [*SOUND["addresses"], addresses.Row("a0", second, 24, 4, "global")]
     assert from_another(frame(addresses=own, sockets_udp=[socket])) == found
+
+
+def test_a_host_whose_syns_arrive_is_told_to_be_behind_a_router() -> None:
+    ways = [*SOUND["fib"], host.route("0.0.0.0/0", "a0", "10.0.0.254")]
+    asks = half_open.Row(host.NEAR, 80, 2, unheard=2, client=FAR)
+    for heard in (True, False):
+        seen = frame(neighbour_states=absent(), fib=ways, half_open=[asks] if heard else [])
+        decider = went(FAR, seen).decider
+        assert decider is not None
+        assert ("a router (10.0.0.254?), and 10.0.0.0/24 on a0 takes" in decider.saw) is heard
+        assert decider.change.startswith("if so, give the address of a0 the prefix") is heard

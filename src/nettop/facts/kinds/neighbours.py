@@ -24,6 +24,7 @@ from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
 from ..way.lookup import TABLES, selects
+from ..way.steps.neighbour import routed
 from .nic import Nic
 
 KINDS: Final = ("nic", "veth", "wireless", "vlan")  # a bridge or macvlan shares its port on purpose
@@ -139,12 +140,31 @@ def _absent(frame: Frame, facts: Facts) -> tuple[Absent, ...]:  # noqa: ARG001
             row.interface,
             row.address,
             (row.interface, row.address) in gateways,
-            *_sender(frame, row.address, f"{row.address}@{row.interface}"),
+            *_behind(frame, row.interface, row.address)
+            or _sender(frame, row.address, f"{row.address}@{row.interface}"),
             len(rows),
         )
         for row in rows
     ]
     return tuple(sorted(found, key=lambda one: (not one.gateway, one.id))[:MOST])
+
+
+def _behind(frame: Frame, nic: str, address: str) -> tuple[str, str] | tuple[()]:
+    """A host that a network of the interface takes for on-link, and that is behind a router."""
+    via = routed(frame, frame.rows("routes"), nic, address)
+    if via is None:
+        return ()
+    near, gateway = via
+    what = f"{address}@{nic}, whose SYNs arrive by a router, as it seems, while the prefix of "
+    what += f"{near} takes it for on-link,"
+    change = (
+        f"Compare that prefix with the one of the router ({gateway}): if it is too short, give "
+    )
+    change += f"the address of {nic} the longer one (`ip addr add ADDRESS/PREFIX dev {nic}`, then "
+    change += (
+        "`ip addr del` of the other); answers go by the router then. Else that host filters ARP"
+    )
+    return what, change
 
 
 def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from ....collect import drop_reasons
+from ....collect.fib import Row as FibRow
 from ....collect.links import Row as LinkRow
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, inside, network
+from ....collect.routes import Row as RouteRow
+from ....frame.rates import Frame
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside, network
 from ..legs import BRIDGED, Leg
 from ..lookup import MAIN, TABLES, selects, without
 from .device import unplugged
@@ -139,10 +142,37 @@ def _rides(leg: Leg, link: LinkRow, to: str) -> Step | None:
     return None
 
 
+def routed(
+    frame: Frame, routes: Iterable[FibRow | RouteRow], interface: str, to: str
+) -> tuple[str, str] | None:
+    """The network that takes a host for on-link, and the gateway behind which it is, as it seems.
+
+    Its SYNs arrive, and it answers no ARP: a router sends them on, from an address of its own. The
+    SYN-ACKs wait for the host itself, since the prefix of that network is too short.
+    """
+    if all(address(row.client) != address(to) for row in frame.rows("half_open") if row.client):
+        return None
+    covers = sorted(
+        ((network(row.to).prefixlen, row.to, row.gateway or "") for row in routes
+         if row.interface == interface and inside(to, row.to)), reverse=True,
+    )  # fmt: skip
+    gateway = next((one for _, _, one in covers if one), None)
+    _, near, first = covers[0] if covers else (0, "", "")
+    whole = first or not near or network(near).num_addresses == 1
+    return None if whole or gateway in (None, to) else (near, gateway)
+
+
 def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     """Nobody answers the question."""
     word = "neighbour discovery" if ":" in to else "ARP"
     near = leg.hop.gateway is None and leg.hop.network not in (None, to)
+    via = routed(leg.host.frame, leg.host.fib, link.interface, to) if near else None
+    said, cut = "", ""
+    if via:
+        said = f": its SYNs arrive, so most likely by a router ({via[1]}?), and {via[0]} on "
+        said += f"{link.interface} takes it for on-link: that prefix is too short then"
+        cut = f"if so, give the address of {link.interface} the prefix that the router {via[1]} "
+        cut += f"has, longer than that of {via[0]}; else "
     wide = near and any(
         row.gateway not in (None, to)
         and row.interface == link.interface
@@ -169,12 +199,12 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         f"add {to} via {hidden}, or give {link.interface} another network; else "
     )
     return Step(
-        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{led}{covers}{mute}",
-        show, free + meant + (elsewhere if hidden else "")
+        "neighbour", STOPS, f"no neighbour answers for {to} on {link.interface}{said}{led}{covers}"
+        f"{mute}", show, free + cut + meant + (elsewhere if hidden else "")
         + (rides if link.promiscuity and not link.promisc and not link.master else "")
         + keys + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
-        "host (rp_filter)" + (behind if wide else ""),
+        "host (rp_filter)" + (behind if wide and not via else ""),
     )  # fmt: skip
 
 
