@@ -10,12 +10,13 @@ nettop why --to B --from A          would this host forward packets from A to B,
 
 TARGET is an interface, a process, or ADDRESS, ADDRESS:PORT or :PORT of an end of a flow; a bare
 number that no process has is a port. Without it every flow that wants to move data, every interface
-that carries data and every UDP socket that drops datagrams is reported, with the problems that are found
-of it meanwhile. As root, those of other network namespaces (containers, pods) are reported as well,
-with the name of the namespace; an interface there is eth0@web. The stages of a flow are listed by
-capacity: the first one limits. A limit marked `there` is beyond this host. Without --no-deep, as
-root, a line says what a core or thread that limits does (see `nettop profile`), and what the kernel
-drops and which calls of programs fail on this host is counted and listed with its reason.
+that carries data and every UDP socket that drops datagrams is reported, with the problems that are
+found of it meanwhile. As root, those of other network namespaces (containers, pods) are reported as
+well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
+listed by capacity: the first one limits. A limit marked `there` is beyond this host. Without --no-
+deep, as root, a line says what a core or thread that limits does (see `nettop profile`), and what
+the kernel drops and which calls of programs fail on this host is counted and listed with its
+reason.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
@@ -39,7 +40,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..host.source import Source
-from ..terms.errors import Refused, nearest
+from ..terms.errors import Refused
 from . import (
     _argument,
     _silent,
@@ -54,6 +55,7 @@ from . import (
     print_lines,
     source_arguments,
 )
+from ._target import address_of, check, chosen
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judgement
@@ -63,10 +65,7 @@ if TYPE_CHECKING:
 
 GROUP = "look"
 HELP = "say what limits each flow and interface, and what would limit it next"
-LAST_PORT = 65_535
 ENDED = 8  # flows that ended meanwhile, at most
-LONG = 7  # colons of an IPv6 address in full: no port can follow
-UNKNOWN = "no interface, process, ADDRESS, ADDRESS:PORT or :PORT"
 SAMPLES = 10  # intervals, at the least
 # read in every frame from the first on: without their rates, shapers and drops are not seen
 NEEDED = ("cpu",), ("link_stats", "netdev")  # without them nothing is known of any limit
@@ -105,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
     seen: list[Judgement] = []
     number = (args.target or "").isdecimal()
-    brief = Brief(_address(f"{':' * number}{args.target}") or "")
+    brief = Brief(address_of(f"{':' * number}{args.target}") or "")
 
     def judged(frame: Frame, facts: Facts) -> None:
         seen[:] = (judge.judge(facts),)
@@ -119,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         limits = chosen(facts, args.target)
     except Refused as refused:
-        said = brief.words() if brief.name == _address(args.target) else ""
+        said = brief.words() if brief.name == address_of(args.target) else ""
         return _silent.answer(source, args, refused, said, last)
     found = _silent.beside(last, limits, args.target)
     if args.json:
@@ -200,7 +199,7 @@ def look(
     begin = frame, facts
     each(frame, facts)
     if target is not None:
-        _check(facts, target)
+        check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
     due = source.now()
     until, taken = due + seconds, 0
@@ -253,106 +252,6 @@ def _only_once(frame: Frame, table: str) -> bool:
     """Whether a table has rows, and no rate of any."""
     entries = frame.tables.get(table, ())
     return bool(entries) and not any(entry.rated for entry in entries)
-
-
-def _check(facts: Facts, target: str) -> None:
-    """Refused (2) for what is no interface here and has the form of no other target.
-
-    The interfaces of other namespaces, NAME@NAMESPACE, are not known at once.
-    """
-    names = [nic.name for nic in facts.nics]
-    known = target in names or target.isdecimal() or "@" in target
-    if not known and _address(target) is None:
-        raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
-
-
-def _flows(facts: Facts, target: str) -> list[Limit]:
-    """The flows and sockets of a process or an address; none of an interface."""
-    if target.isdecimal():
-        return [one for one in facts.limits if one.pid == int(target)]
-    ends = ((one, one.target.split(">")) for one in facts.limits)
-    if _port(target):
-        return [one for one, both in ends if any(end.endswith(target) for end in both)]
-    address = _address(target)
-    if address and _alone(target):
-        return [one for one, both in ends if any(e.rpartition(":")[0] == address for e in both)]
-    return [one for one, both in ends if address and address in both]
-
-
-def _alone(target: str) -> str:
-    """The address of a target without a port, as ends have it; empty: it has one, or is none."""
-    from ipaddress import ip_address
-
-    from ..facts.flow_words import end
-
-    try:
-        address = ip_address(target[1:-1] if target[:1] + target[-1:] == "[]" else target)
-    except ValueError:
-        return ""
-    if address.version == 6 and not target.startswith("[") and target.count(":") < LONG:
-        return ""  # its last group may be a port
-    return end(str(getattr(address, "ipv4_mapped", None) or address), 0).removesuffix(":0")
-
-
-def _port(target: str) -> bool:
-    """Whether it is `:PORT`."""
-    number = target.removeprefix(":")
-    return target != number and number.isdecimal() and int(number) <= LAST_PORT
-
-
-def chosen(facts: Facts, target: str | None) -> list[Limit]:
-    """The limits of the target; all without one. Refused (2) when no limit is of that target."""
-    if target is None:
-        return list(facts.limits)
-    names = [nic.name for nic in facts.nics]
-    names += dict.fromkeys(one.target for one in facts.limits if one.over == "nic" and one.device)
-    if target in names:
-        return [one for one in facts.limits if target in (one.nic, _interface(one))]
-    if not (found := _flows(facts, target)) and target.isdecimal():
-        raise Refused(_no_flow(facts, target), 2)
-    address = _address(target)
-    if not found and address is not None:
-        raise Refused(f"no limit was seen of a flow from or to {address}", 2)
-    if found:
-        return found
-    raise Refused(f"{UNKNOWN} {target!r}{nearest(target, names)}", 2)
-
-
-def _interface(limit: Limit) -> str:
-    """The interface of a limit in another namespace, `NAME@NAMESPACE`; empty: not known."""
-    return f"{limit.device}@{limit.namespace}" if limit.device is not None else ""
-
-
-def _no_flow(facts: Facts, pid: str) -> str:
-    """Why a process has no limit: of some sockets only root sees the process."""
-    message = f"process {pid} has no active flow"
-    hidden = sum(one.pid is None for one in facts.limits if one.over != "nic")
-    if hidden:
-        message += f"; the processes of {hidden} flow{'s' * (hidden > 1)} are not known"
-    return message
-
-
-def _address(target: str) -> str | None:
-    """`ADDRESS:PORT` as limits have it, `:PORT`, or an address; IPv6 also in a long form.
-
-    With a port it also may have no brackets. None: it is none of these.
-    """
-    from ipaddress import ip_address
-
-    from ..facts.flow_words import end
-
-    if _port(target):
-        return target
-    if alone := _alone(target):
-        return alone
-    text, _, port = target.rpartition(":")
-    try:
-        address = ip_address(text.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return None
-    if not port.isdecimal() or int(port) > LAST_PORT:
-        return None
-    return end(str(getattr(address, "ipv4_mapped", None) or address), int(port))
 
 
 def document(

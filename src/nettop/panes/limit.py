@@ -9,9 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
-from ..facts import contended
 from ..facts.flow_words import name
-from ..facts.kinds import process
 from ..facts.limits import Limit, Reading, words
 from ..facts.limits.following import bound
 from ..facts.limits.stages import declared
@@ -185,6 +183,9 @@ def _other(limit: Limit) -> str:
 
 def _crowded(scene: Scene, limit: Limit) -> str:
     """What to do for a program that waits for its core: a move helps if another one has time."""
+    from ..facts import contended  # after the first paint
+    from ..facts.kinds import process
+
     facts = scene.facts
     pid = limit.pid
     if facts is None:

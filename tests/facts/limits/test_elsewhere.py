@@ -18,7 +18,7 @@ from nettop.collect import (
     socket_owners,
     threads,
 )  # fmt: skip
-from nettop.commands import why
+from nettop.commands import _target
 from nettop.facts import elsewhere
 from nettop.facts.limits import Limit, words
 
@@ -168,10 +168,10 @@ def test_an_interface_of_a_pod_is_limited_as_its_flow_and_is_no_interface_of_thi
     assert found.rate == pytest.approx(8 * 126e6, rel=0.01)
     assert (found.stage.stage, found.pid) == ("thread", 8)
     assert words.line(found).startswith("eth0@web-7f sends 1.01 Gb/s, limited by CPU time")
-    assert why.chosen(facts, "eth0@web-7f") == [
+    assert _target.chosen(facts, "eth0@web-7f") == [
         one for one in facts.limits if one.namespace == "web-7f"
     ]
-    assert not [one for one in why.chosen(facts, "eth0") if one.namespace]
+    assert not [one for one in _target.chosen(facts, "eth0") if one.namespace]
 
 
 def test_an_interface_of_a_pod_that_loses_packets_is_listed_however_little_it_moves() -> None:
