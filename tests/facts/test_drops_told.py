@@ -215,6 +215,13 @@ def test_the_vxlan_whose_header_does_not_fit_is_named(
     assert told(row, links=[*SOUND["links"], vxlan]).means == means
 
 
+def test_the_identifiers_that_vxlans_at_the_port_have_are_named() -> None:
+    vxlan = link("vx0", 7, kind="vxlan", tunnel_port=4789, tunnel_id=20)
+    row = seen("VXLAN_VNI_NOT_FOUND", "vxlan_rcv", to_port=4789)
+    means = "No VXLAN interface has the network identifier that arrives (vx0 has 20)"
+    assert told(row, links=[*SOUND["links"], vxlan]).means == means
+
+
 @pytest.mark.parametrize(("sent", "named"), [(0, True), (40, False)])
 def test_another_host_has_the_mac_of_a_vxlan_that_sends_nothing(sent: int, *, named: bool) -> None:
     vxlan = link("vx0", 2, kind="vxlan", address="02:00:00:00:00:07", tunnel_remote="10.0.0.2")

@@ -31,6 +31,15 @@ def headed(seen: Any) -> Mapping[str, Any]:
     return {"tunnels": ", ".join(told)}
 
 
+def numbered(seen: Any) -> Mapping[str, Any]:
+    """The interfaces at the port of the packets, with the network identifier that each takes."""
+    ports = {row.to_port for row in seen.rows if row.to_port}
+    told = (f"{one.interface} has {one.tunnel_id}" for one in seen.host.links.values()
+            if one.kind == "vxlan" and one.tunnel_port in ports and one.tunnel_id)  # fmt: skip
+    listed = ", ".join(told)
+    return {"tunnels": listed} if listed else {}
+
+
 def twin(seen: Any) -> Mapping[str, Any]:
     """The other host that has the MAC of a VXLAN, which sends too little to hear itself."""
     link = seen.host.links.get(seen.drop.nic or "")

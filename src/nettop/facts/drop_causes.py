@@ -20,7 +20,7 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
-from .device_causes import dead, down, headed, joined, short, sized, twin
+from .device_causes import dead, down, headed, joined, numbered, short, sized, twin
 from .flow_words import end, owners
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
@@ -376,8 +376,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     },
     **{reason: {"queue": _queue, "short": short} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed}, COPY: {"unread": _unread},
-    "VXLAN_INVALID_HDR": {"headed": headed}, "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first},
-    "FULL_RING": {"behind": _behind},
+    "VXLAN_INVALID_HDR": {"headed": headed}, "VXLAN_VNI_NOT_FOUND": {"numbered": numbered},
+    "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first}, "FULL_RING": {"behind": _behind},
     "NO_SOCKET": {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {
