@@ -103,7 +103,8 @@ def prediction(rule: Rule, finding: Finding, fact: object, facts: Facts) -> Pred
     """The prediction for the busiest flow or interface of the target that its fix relieves.
 
     An interface comes before its flows, since its rate includes theirs. None if the fix relieves no
-    stage that limits the target, or if no stage after it has a known capacity.
+    stage that limits the target, or if no stage after it has a known capacity. Who is to look for
+    losses beyond this host is promised nothing: what the path carries without them is not known.
     """
     relieves = finding.relieves
     if not relieves:
@@ -116,6 +117,7 @@ def prediction(rule: Rule, finding: Finding, fact: object, facts: Facts) -> Pred
         for limit in facts.limits
         if (limit.over != "nic" or limit.nic not in unseen)
         and limit.namespace is None  # the settings of others are not those of the finding
+        and (finding.wanted or (limit.stage.stage, limit.stage.end) != ("path", "there"))
         and _about(rule, relieves, fact, limit)
         and _judged(rule, kinds.get(limit.nic or ""))
     )
