@@ -56,6 +56,23 @@ def twin(seen: Any) -> Mapping[str, Any]:
     return {"mac": link.address, "behind": f" behind {known[0]}" if len(known) == 1 else ""}
 
 
+WORKS: Final = 0.005  # of the time: a reader that runs less does not read at all
+FREE: Final = 0.7  # of the time: a reader that runs, or waits for a core, less has time left
+
+
+def pauses(seen: Any) -> Mapping[str, Any]:
+    """The program behind a TUN or TAP interface that reads, and does not lack time on a core."""
+    frame = seen.host.frame
+    found = [row for row in frame.rows("tun_readers") if row.interface == seen.drop.nic]
+    threads = [one for row in found[:1] for one in frame.tables.get("threads", ())
+               if one.now.pid == row.pid]  # fmt: skip
+    ran = sum(one.rate("ran") or 0.0 for one in threads)
+    late = sum(one.rate("waited") or 0.0 for one in threads)
+    if len(found) != 1 or ran < WORKS or ran + late > FREE:
+        return {}
+    return {"reader": f"{found[0].name}[{found[0].pid}]", "pid": found[0].pid, "ran": f"{ran:.0%}"}
+
+
 MOST: Final = 0.5  # of the drops of an interface: a queue with fewer is not the cause
 BRIEF: Final = 0.002  # s of its rate: what a shorter queue holds, TCP sends at once
 AMPLE: Final = 0.02  # s of its rate: a queue that lets a sender go on, and delays it little

@@ -1,8 +1,7 @@
 """What this host knows beyond the reason of a drop: who or what it is that drops.
 
-A rule or a program, a queue without a carrier, a reader, a socket that takes others only, a wrong
-hardware address. `CAUSES` says for which reasons each is looked for, and rules/drop-cases.toml
-in which words it is told.
+A rule or a program, a queue without a carrier, a reader, a socket that takes others only. `CAUSES`
+says for which reasons each is looked for, and rules/drop-cases.toml in which words it is told.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
-from .device_causes import dead, down, headed, joined, numbered, short, sized, twin
+from .device_causes import dead, down, headed, joined, numbered, pauses, short, sized, twin
 from .flow_words import end, owners
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
@@ -377,7 +376,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     **{reason: {"queue": _queue, "short": short} for reason in QUEUES},
     OTHER: {"misaddressed": _misaddressed}, COPY: {"unread": _unread},
     "VXLAN_INVALID_HDR": {"headed": headed}, "VXLAN_VNI_NOT_FOUND": {"numbered": numbered},
-    "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first}, "FULL_RING": {"behind": _behind},
+    "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first},
+    "FULL_RING": {"behind": _behind, "pauses": pauses},
     "NO_SOCKET": {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {
