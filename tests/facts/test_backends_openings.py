@@ -99,8 +99,10 @@ def test_a_server_does_not_open_the_connections_of_its_clients() -> None:
     assert opened([door], [door, *new]) == ()
 
 
-def test_one_fresh_connection_is_not_listed() -> None:
-    assert opened([client(9)], [client(9), client(1)]) == ()
+def test_one_fresh_connection_is_listed_beside_the_one_that_stays() -> None:
+    (one,) = opened([client(9)], [client(9), client(1)])
+    assert (one.id, one.fresh, one.sockets) == ("192.0.2.7:443", 1, 2)
+    assert opened([client(9)], [client(9)]) == ()
 
 
 def told_small(size: int, advmss: int | None, received: int, sent: int = 0) -> Facts:
