@@ -13,9 +13,9 @@ number that no process has is a port. Without it every flow that wants to move d
 that carries data and every UDP socket that drops datagrams is reported, with the problems that are
 found of it meanwhile. As root, those of other network namespaces (containers, pods) are reported as
 well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
-listed by capacity: the first one limits. A limit marked `there` is beyond this host. Without --no-
-deep, as root, a line says what a core or thread that limits does (see `nettop profile`), and what
-the kernel drops and which calls of programs fail on this host is counted and listed with its
+listed by capacity: the first one limits. A limit marked `there` is beyond this host. Without
+--no-deep, as root, a line says what a core or thread that limits does (see `nettop profile`), and
+what the kernel drops and which calls of programs fail on this host is counted and listed with its
 reason.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
