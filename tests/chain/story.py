@@ -148,7 +148,7 @@ def incident(chain: Chain) -> None:
     shown = host(NETTOP, "incidents", "show", one["name"])
     assert RULES[0] in shown, shown
     words = host.machine.inside(NETTOP, "replay", one["name"])
-    took = drawn(words, "replay of", "5", "SACK")  # pane 5 lists the findings
+    took = drawn(words, "replay of", "5", "window scaling is off")  # pane 5 lists the findings
     chain.tell(f"incident {one['name']}: shown, and opened by replay in {took:.1f} s")
     chain.told += [f"          {line}" for line in shown.splitlines()]
 
