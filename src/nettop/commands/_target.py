@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import end
@@ -81,7 +81,7 @@ def address_of(target: str) -> str | None:
         return None
     if not port.isdecimal() or int(port) > LAST_PORT:
         return None
-    return end(str(getattr(address, "ipv4_mapped", None) or address), int(port))
+    return _end(address, int(port))
 
 
 def bare(target: str) -> str:
@@ -92,7 +92,12 @@ def bare(target: str) -> str:
         return ""
     if address.version == 6 and not target.startswith("[") and target.count(":") < LONG:
         return ""  # its last group may be a port
-    return end(str(getattr(address, "ipv4_mapped", None) or address), 0).removesuffix(":0")
+    return _end(address, 0).removesuffix(":0")
+
+
+def _end(address: IPv4Address | IPv6Address, port: int) -> str:
+    """An end as limits have it: those of IPv4 in IPv6 sockets are IPv4."""
+    return end(str(getattr(address, "ipv4_mapped", None) or address), port)
 
 
 def interface(limit: Limit) -> str:

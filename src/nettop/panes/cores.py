@@ -261,10 +261,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
         out = matrix(scene, view, rows, width, height - below)
     elif not (view.spot.filter and cores):
         text = "matches the filter" if view.spot.filter else "interrupts are known"
-        out = [
-            section("QUEUES × CORES", "", width),
-            line((f" no queue {text} here", "dim")),
-        ]
+        out = [section("QUEUES × CORES", "", width), line((f" no queue {text} here", "dim"))]
     if height - len(out) >= 4 and cores:
         out.append(section(f"CORES · {scene.last}", _remark(facts, cores), width))
         by, columns = order_of_cores(view.spot), view.columns.get("cores", ())

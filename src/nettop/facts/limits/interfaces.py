@@ -255,7 +255,8 @@ def spent(window: Window, facts: Facts) -> Reading | None:
     loads = {cpu: load for cpu in taken if (load := window.core(cpu)) is not None}
     kernel = {cpu: (load["softirq"] + load["irq"]) / 100 for cpu, load in loads.items()}
     full = {cpu for cpu, load in loads.items() if load["idle"] + load["iowait"] <= 100 * REST}
-    serving = {cpu for cpu, each in taken.items() if each > TAKES * sum(taken.values())}
+    every = sum(taken.values())
+    serving = {cpu for cpu, each in taken.items() if each > TAKES * every}
     if not serving or not serving <= full or sum(kernel[cpu] for cpu in serving) < WORK:
         return None
     alone = min(kernel[cpu] for cpu in serving) >= BINDS  # no program is needed to fill them

@@ -216,8 +216,9 @@ class Ladder:
         flows = list(self.steady.hold(flows, frame.at, frame.wall))
         read = "sockets_tcp" in frame.tables or "sockets_tcp" not in frame.missing
         ways = [one for one in both if one.over == "nic"]
-        cpu = spent(self.window, facts)
-        nics = self.interfaces.build(ways, flows, read=read, forwards=forwarded(facts), cpu=cpu)
+        forwards = forwarded(facts)
+        cpu = spent(self.window, facts) if forwards else None
+        nics = self.interfaces.build(ways, flows, read=read, forwards=forwards, cpu=cpu)
         held = self.steady_nics.hold(nics, frame.at, frame.wall)
         return _told(tuple(map(bounded, (*flows, *held))), frame)
 

@@ -300,8 +300,8 @@ class Window:
 
     def taken(self) -> Taken:
         """What programs took of each CPU."""
-        past = [some for _, some in self.programs.get("", ()) if some]
-        return self.once("taken", lambda: taken(past))
+        past = self.programs.get("", ())
+        return self.once("taken", lambda: taken([some for _, some in past if some]))
 
     def counted(self, interface: str, counter: str) -> float | None:
         """The mean rate of a counter of an interface, per second; None when it is not known."""
