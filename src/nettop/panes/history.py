@@ -133,7 +133,8 @@ def between(moments: Sequence[Summary], nic: str, marks: Sequence[float]) -> tup
         peak = f", peak {scaled(max(rates) * 8, 'b/s')}" if rates else ""
         packets = ""
         if before_p is not None and after_p is not None:
-            packets = f", {many(after_p - before_p, 'packets')}"
+            count = after_p - before_p
+            packets = f", {many(count, 'packets')} ({scaled(count / duration, 'packets/s')})"
         texts.append(
             f"{name} average {scaled((after - before) * 8 / duration, 'b/s')}{peak}, "
             f"{many(after - before, 'bytes')} ({size(after - before)}){packets}"
