@@ -142,14 +142,15 @@ def test_findings_to_tune_come_by_their_predicted_gain(monkeypatch: pytest.Monke
         "a@eth0": replace(RING, id="a@eth0", gain=2.0), "b@eth0": replace(RING, id="b@eth0"),
         "c@eth0": replace(RING, id="c@eth0", predicted=LARGE),
         "d@eth0": replace(RING, id="d@eth0", predicted=SMALL),
-        "e@eth0": replace(RING, id="e@eth0", wanted=()),
+        "e@eth0": replace(RING, id="e@eth0", wanted=(), advice=()),
+        "f@eth0": replace(RING, id="f@eth0", wanted=(), gain=9.0, advice=("Ask", "Then")),
     }  # fmt: skip
     monkeypatch.setattr(prove, "_findings", lambda *_, **__: every)
     monkeypatch.setattr(prove, "under_load", lambda _on, _seconds, look: look())
     args = argparse.Namespace(look=1.0)
-    assert [one.finding for one in prove.offers(args, BENCH)] == [
-        "d@eth0", "c@eth0", "a@eth0", "b@eth0",
-    ]  # fmt: skip
+    offers = prove.offers(args, BENCH)
+    assert [one.finding for one in offers] == ["d@eth0", "c@eth0", "a@eth0", "b@eth0", "f@eth0"]
+    assert offers[-1].advice == "Ask"
 
 
 @pytest.mark.parametrize("after", ["", "; the same command with --resume continues"])

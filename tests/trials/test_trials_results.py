@@ -113,7 +113,7 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
     offers = [Offer(name, name, [("sysctl.net.a", "1")]) for name in answers]
     others = [
-        Offer("e@eth0", "e", []),
+        Offer("e@eth0", "e", [], advice="Ask the network"),
         Offer("safe@host", "f", [("sysctl.net.b", "1")], safety=True),
     ]
     found = tune.tune([*offers, *others], on, 1e6, clock=lambda: 0.0)
@@ -127,6 +127,7 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     low, high = total["interval"]
     assert low < total["median_difference"] < high
     said = tune.text(found)
+    assert "skipped   e@eth0: no setting of a host cures it: Ask the network" in said
     assert "nettop undo 3 9" in said
     assert "it broke" in said
     assert said.count("predicted 100 Mb/s–1 Gb/s, measured 200 Mb/s: right") == 2

@@ -231,7 +231,8 @@ def offered(finding: Finding, there: Distant | None = None) -> Offer:
     away = None
     if finding.host and there is not None:
         away = partial(lever, there, wanted, finding.id.removesuffix(f" at {finding.host}"))
-    return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted, away)
+    advice = " ".join(finding.advice[:1])
+    return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted, away, advice)
 
 
 def _findings(
@@ -289,15 +290,19 @@ def _observer(source: Source, args: argparse.Namespace) -> Observer:
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
-    """The findings of both ends under load with a setting to test, largest predicted gain first."""
+    """The findings of both ends under load, largest predicted gain first.
+
+    Those without a setting to test come last; those that call for nothing are left out.
+    """
     there = _other_end(on)
     findings = under_load(on, args.look, lambda: _findings(args, there=there)).values()
 
-    def gains(finding: Finding) -> tuple[float, float]:
+    def gains(finding: Finding) -> tuple[bool, float, float]:
         predicted = finding.predicted
-        return (0.0 if predicted is None else -predicted.gain, -finding.gain)
+        return (not finding.wanted, 0.0 if predicted is None else -predicted.gain, -finding.gain)
 
-    return [offered(one, there) for one in sorted(findings, key=gains) if one.wanted]
+    todo = (one for one in findings if one.wanted or one.advice)
+    return [offered(one, there) for one in sorted(todo, key=gains)]
 
 
 def _other_end(on: Bench) -> Distant | None:

@@ -6,9 +6,10 @@ The test runs first, and both ends are looked at under its load. The fix with th
 gain comes first. A setting of the other end is changed by the nettop that is installed there, under
 its guard; the report says where there is none. If --peer cannot be read, a line says so first.
 
-Findings about safety instead of speed are not tested; the report names them for `nettop apply`. The
-report lists what was kept, what was not kept and why, the total gain, and the command that reverts
-everything, one for each host. Exit code 0: at least one change was kept; 1: none.
+Findings about safety instead of speed are not tested; the report names them for `nettop apply`. Nor
+is a finding that no setting cures; the report says who must do what. The report lists what was
+kept, what was not kept and why, the total gain, and the command that reverts everything, one for
+each host. Exit code 0: at least one change was kept; 1: none.
 """
 
 from __future__ import annotations

@@ -21,11 +21,15 @@ from .run import TrialError
 
 NO_STEPS: Final = "no finding advises a change that a measurement could prove: nothing was tested"
 UNPROVEN: Final = "not about speed: a measurement cannot prove it"
+NO_SETTING: Final = "no setting of a host cures it"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A finding with the settings to test; with `safety` it is not about speed and not tested."""
+    """A finding with the settings to test; with `safety` it is not about speed and not tested.
+
+    Without settings it is not tested either, and its `advice` says who must do what.
+    """
 
     finding: str
     title: str
@@ -33,6 +37,7 @@ class Offer:
     safety: bool = False
     predicted: Prediction | None = None
     lever: Callable[[], Proved] | None = None  # at the other end; None: settings of this host
+    advice: str = ""
 
 
 def proof(offer: Offer, on: Bench, *, keep: bool = True) -> Document:
@@ -84,6 +89,10 @@ def tune(
         finding, title = offer.finding, offer.title
         if offer.safety:
             why = f"{UNPROVEN}; {own.called()} apply {finding}"
+            steps.append(TuneOutcome(finding, title, "skipped", why))
+            continue
+        if not offer.wanted:
+            why = f"{NO_SETTING}{offer.advice and f': {offer.advice}'}"
             steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         left = budget - (clock() - begun)
@@ -160,8 +169,6 @@ def _within(on: Bench, seconds: float, finding: str) -> Bench:
 
 def _step(offer: Offer, on: Bench) -> TuneOutcome:
     finding, title = offer.finding, offer.title
-    if not offer.wanted:
-        return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
         document = proof(offer, on)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
