@@ -15,7 +15,7 @@ from nettop.tui import engine as module
 from nettop.tui.engine import Engine
 from nettop.views.past import History
 from nettop.views.scene import Scene
-from nettop.views.view import View
+from nettop.views.view import Options, View
 
 
 class Source:
@@ -167,6 +167,7 @@ def looped(
 ) -> tuple[Engine, list[Scene], dict[str, Any]]:
     """An engine that has made these steps: what it said, and what it collected and looked."""
     one, said = engine(Source(live=live))
+    one.view = View(options=Options(budget=2.0))
     seen: dict[str, Any] = {"collected": [], "frozen": [], "looked": 0, "begun": []}
     count = 0
 
@@ -174,6 +175,7 @@ def looped(
         seen["looked"] += 1
 
     budget = SimpleNamespace(looked=looked, pace=lambda interval: 3 * interval)
+    seen["budget"] = budget
 
     def step(_observer: Any) -> None:
         nonlocal count
@@ -205,7 +207,7 @@ def test_garbage_is_collected_rarely_and_frozen_once(monkeypatch: pytest.MonkeyP
 
 def test_the_budget_of_a_live_host_sets_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     one, _, seen = looped(monkeypatch, [None] * 3, live=True)
-    assert (seen["looked"], one.pace) == (3, 6.0)
+    assert (seen["looked"], one.pace, seen["budget"].percent) == (3, 6.0, 2.0)
 
 
 def test_a_host_that_is_lost_is_said_once_and_when_it_is_back(

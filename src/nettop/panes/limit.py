@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
 
 
-CROWDED: Final = "other programs run on its core: move it, or them"
+CROWDED: Final = "give the thread a core of its own, or stop what else runs there"
 SHARES: Final = 5.0  # percent of a core: a program that uses less does not crowd it
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"

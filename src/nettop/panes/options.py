@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ..sampling.refresh import BUDGET
 from ..terms.text import Line, ends, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
 from ..views.scene import Scene, changed, document
-from ..views.view import INTERVALS, THEMES, Options, View, next_interval, under
+from ..views.view import BUDGETS, INTERVALS, THEMES, Options, View, stepped, under
 from . import cores, flows, nic, overview
 from .cursor import bound
 from .frame import enclosed, inside, roomy
@@ -33,6 +32,7 @@ WORDS: Final = {  # an option: what it means
     "units": "of rates",
     "prefix": "of rates: steps of 1000 (si) or 1024 (iec)",
     "interval": "between two samples",
+    "budget": "percent of a core that sampling may take",
     "mouse": "off: the terminal selects text",
     "bell": "bell and notification (OSC 9) on a new critical finding",
     "ascii": "no characters beyond ASCII",
@@ -42,7 +42,6 @@ OTHERS: Final = {  # further keys of config.toml: default, meaning
     "profile": ("detected", "the workload that rules assume"),
     "deep": (True, "count drops and failed calls, sample cores, shortly"),
     "drop_reasons": (False, "the same all the time (D)"),
-    "budget": (f"{BUDGET:g}", "percent of a core that sampling may take"),
 }
 BESIDE: Final = 138  # columns from which the preview is at the right
 HALF: Final = 58  # columns of the options then
@@ -91,7 +90,9 @@ def chosen(options: Options, name: str, by: int) -> Options:
     if name == "prefix":
         return replace(options, units=Units(units.bits, not units.iec))
     if name == "interval":
-        return replace(options, interval=next_interval(options.interval, by))
+        return replace(options, interval=stepped(INTERVALS, options.interval, by))
+    if name == "budget":
+        return replace(options, budget=stepped(BUDGETS, options.budget, by))
     values = {one: getattr(options, one) != (one == name) for one in SWITCHES}
     return replace(options, **values)
 
@@ -189,6 +190,8 @@ def _value(view: View, name: str) -> Line:
     now = view.options
     if name == "interval":
         return _choice(seconds(now.interval), [seconds(one) for one in INTERVALS])
+    if name == "budget":
+        return _choice(f"{now.budget:g} %", [f"{one:g} %" for one in BUDGETS])
     if name in SWITCHES:
         return _choice("on" if getattr(now, name) else "off", ["on", "off"])
     every = {"theme": THEMES, "units": ("bits", "bytes"), "prefix": ("si", "iec")}[name]

@@ -243,6 +243,7 @@ def options_of(settings: Config, interval: float | None = None) -> Options:
 
     Refused for an unknown theme.
     """
+    from ..sampling.refresh import BUDGET
     from ..terms.text import ascii_only
     from ..terms.units import Units
     from ..views.view import Options
@@ -251,6 +252,7 @@ def options_of(settings: Config, interval: float | None = None) -> Options:
         theme=theme(settings.get("theme", "")),
         units=Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "") == "iec"),
         interval=float(interval or settings.get("interval", 1.0)),
+        budget=float(settings.get("budget", BUDGET)),
         mouse=bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0",
         bell=bool(settings.get("bell", False)),
         ascii=ascii_only(settings.get("ascii", None)),

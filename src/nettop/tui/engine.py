@@ -136,6 +136,7 @@ class Engine(threading.Thread):
                     observer = self._observer()
                 self._watched(observer, begun if steps else None)
                 if self.source.live:
+                    observer.budget.percent = self.view.options.budget
                     observer.budget.looked(time.process_time())
                     self.pace = observer.budget.pace(self.interval)
                 if lost:

@@ -22,7 +22,7 @@ from ..views import altered
 from ..views.ask import Ask
 from ..views.build import passed
 from ..views.scene import Scene
-from ..views.view import View, next_interval
+from ..views.view import INTERVALS, View, stepped
 from . import answers, effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
 from .effect import record_key
@@ -302,7 +302,7 @@ class Nettop(App[int]):
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
             now, by = self.view.options, 1 if ask.verb == "slower" else -1
-            pace = replace(now, interval=next_interval(now.interval, by))
+            pace = replace(now, interval=stepped(INTERVALS, now.interval, by))
             self._look_at(replace(self.view, options=pace))
         elif ask.verb == "record":
             if self.engine is not None:

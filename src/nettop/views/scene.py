@@ -371,7 +371,7 @@ def document(view: View) -> dict[str, Value]:
     out: dict[str, Value] = {
         "theme": now.theme, "units": "bits" if now.units.bits else "bytes",
         "prefix": "iec" if now.units.iec else "si", "interval": now.interval,
-        "mouse": now.mouse, "bell": now.bell, "ascii": now.ascii,
+        "budget": now.budget, "mouse": now.mouse, "bell": now.bell, "ascii": now.ascii,
     }  # fmt: skip
     return out | {f"columns.{name}": tuple(columns) for name, columns in view.columns.items()}
 

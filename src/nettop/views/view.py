@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Final
 
+from ..sampling.refresh import BUDGET
 from ..terms.dataclass import dataclass
 from ..terms.units import Units
 
 THEMES: Final = ("dark", "light", "contrast", "colourblind", "ansi", "mono")
 INTERVALS: Final = (0.5, 1.0, 2.0, 5.0, 10.0)  # seconds
+BUDGETS: Final = (0.5, 1.0, 2.0, 5.0)  # percent of a core
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +22,16 @@ class Options:
     theme: str = "dark"
     units: Units = field(default_factory=Units)
     interval: float = 1.0  # seconds between samples
+    budget: float = BUDGET  # percent of a core that sampling may take
     mouse: bool = True
     bell: bool = False  # the terminal signals a new critical finding
     ascii: bool = False
 
 
-def next_interval(now: float, by: int) -> float:
-    """The interval `by` steps longer than the one nearest to `now` (seconds)."""
-    place = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - now))
-    return INTERVALS[max(0, min(len(INTERVALS) - 1, place + by))]
+def stepped(steps: Sequence[float], now: float, by: int) -> float:
+    """The value `by` steps above the one nearest to `now`."""
+    place = min(range(len(steps)), key=lambda i: abs(steps[i] - now))
+    return steps[max(0, min(len(steps) - 1, place + by))]
 
 
 @dataclass(frozen=True, slots=True)
