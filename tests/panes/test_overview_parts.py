@@ -135,15 +135,29 @@ def test_before_there_is_a_result_a_test_proposes_what_it_can_prove() -> None:
 
 def test_the_load_of_few_cores_has_several_rows_each_and_moves_every_second_sample() -> None:
     scene = storied()
-    few = tuple(replace(one, cpus=(0, 1), busy=bytes([90, 10]), kinds=(bytes(2),) * 5)
-                for one in scene.past.fine)  # fmt: skip
-    drawn = [loads.load(replace(scene, past=History(few[:count])), 60, 9) for count in (40, 41)]
-    drawn += [loads.load(replace(scene, past=History(few[:42])), 60, 9)]
+    few = [replace(one, cpus=(0, 1), busy=bytes([90, 10]), kinds=(bytes(2),) * 5)
+           for one in scene.past.fine]  # fmt: skip
+    few[41:43] = [replace(one, busy=bytes([10, 90])) for one in few[41:43]]
+    drawn = [loads.load(replace(scene, facts=None, past=History(tuple(few[:count]))), 60, 9)
+             for count in range(40, 44)]  # fmt: skip
     assert len(drawn[0]) == 9
     assert text_of(drawn[0][1]).split()[:2] == ["core", "0"]
     assert "%" not in text_of(drawn[0][2])  # its load now has a row of its own
-    assert sum(a == b for a, b in pairwise(drawn)) == 1
-    assert sum(a[1] is b[1] for a, b in pairwise(drawn)) == 1  # it is not drawn again
+    rows = [[text_of(row) for row in one[1:]] for one in drawn]
+    last = [one[0][-1] for one in rows]  # the top of core 0 now: as its load in figures
+    assert last == [last[0], last[0], " ", " "] != [" "] * 4
+    before = [[row[:-1] for row in one] for one in rows]
+    assert sum(a == b for a, b in pairwise(before)) == 1  # only the last column was drawn again
+
+
+def test_the_last_column_of_the_load_is_that_of_the_figures_between_two_moments() -> None:
+    scene = storied()
+    assert scene.facts is not None
+    cores = tuple(replace(one, idle=100.0, softirq=0.0) for one in scene.facts.cores)
+    for later, blank in ((0.0, False), (0.5, True)):
+        facts = replace(scene.facts, at=scene.past.fine[-1].at + later, cores=cores)
+        _, row, *_ = loads.load(replace(scene, facts=facts), 60, 5)
+        assert (row[-1][1] == "idle") is blank
 
 
 def test_queues_of_containers_at_rest_are_behind_those_that_move() -> None:

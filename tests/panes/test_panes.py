@@ -147,7 +147,7 @@ def test_the_last_minutes_are_shown_beside_all_that_is_wrong(size: tuple[int, in
 
 def test_the_load_of_cores_is_shown_over_time() -> None:
     cores = words(panes.pane("cores").lines(storied(), View(pane="cores"), 120, 40))
-    assert "last 1 m 41 s" in cores
+    assert "last 1 m 42 s" in cores
     assert "core 6 " in cores
     assert "core 6 ⣿⣿" in cores
 

@@ -13,7 +13,7 @@ from typing import Final
 from ..terms import braille
 from ..terms.text import Line, fit, level, line, line_cells, resample
 from ..terms.units import seconds
-from ..views.past import KINDS, Summary
+from ..views.past import KINDS, Summary, moment
 from ..views.scene import Scene
 from .grid import SCALES, merge
 from .parts import legend, section
@@ -54,13 +54,17 @@ def of_core(scene: Scene, cpu: int, width: int, rows: int) -> list[Line]:
 
 
 def _drawn(scene: Scene, width: int) -> tuple[Summary, ...]:
-    """The moments for that width.
+    """The moments for that width; the last one is that of the loads in figures.
 
-    They move every second sample, as the graph of rates does: fewer bytes for the terminal.
+    The others move every second sample, as the graph of rates does: fewer bytes for the terminal.
     """
-    known = scene.past.fine
-    known = known[:-1] if known and int(known[-1].at) % 2 else known
-    return known[-max(1, width - MARGIN) :]
+    known, facts = scene.past.fine, scene.facts
+    if not known:
+        return ()
+    late = facts is not None and facts.at > known[-1].at  # less than a second after it
+    last = moment(facts, scene.wall, known[-1]) if facts is not None and late else known[-1]
+    before = known[:-2] if int(known[-1].at) % 2 else known[:-1]
+    return (*before, last)[-max(1, width - MARGIN) :]
 
 
 def _title(moments: Sequence[Summary], width: int) -> Line:
@@ -72,7 +76,7 @@ def _title(moments: Sequence[Summary], width: int) -> Line:
     return (*head[:-1], *colours, *head[-1:])
 
 
-@lru_cache(maxsize=4)  # it moves every second sample
+@lru_cache(maxsize=4)
 def heat(
     moments: tuple[Summary, ...], room: int, rows: int, only: frozenset[int] | None = None
 ) -> tuple[Line, ...]:
@@ -84,9 +88,9 @@ def heat(
         return ()
     cpus = moments[-1].cpus
     sums = [0] * len(cpus)
-    for moment in moments:
-        if moment.cpus == cpus:
-            for index, value in enumerate(moment.busy):
+    for one in moments:
+        if one.cpus == cpus:
+            for index, value in enumerate(one.busy):
                 sums[index] += value
     known = [index for index, cpu in enumerate(cpus) if only is None or cpu in only]
     if len(known) > rows:  # those that were idle all the time say nothing
