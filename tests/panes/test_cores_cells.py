@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from scenes import big, lossy, storied
 
 from nettop.facts.kinds.queue import Queue
 from nettop.panes import grid, loads, parts
+from nettop.panes.corelist import core_cells
 from nettop.panes.cores import lines
 from nettop.panes.queuematrix import cell, label_of, one_each
 from nettop.terms.text import text_of
@@ -76,12 +78,18 @@ def test_a_queue_has_its_packets_where_the_pane_is_wide_or_has_few_cores(
     assert label_of(rows, cores, width) == (head, packets)
 
 
-@pytest.mark.parametrize(("load", "role"), [
-    (None, "idle"), (0.9, "idle"), (1.0, "good"), (69.9, "good"), (70.0, "warn"), (89.9, "warn"),
-    (90.0, "bad"),
-])  # fmt: skip
-def test_a_load_has_the_role_of_its_height(load: float | None, role: str) -> None:
-    assert parts.load_role(load) == role
+@pytest.mark.parametrize("kind", past.KINDS)
+@pytest.mark.parametrize("load", [None, 2.0, 50.0, 100.0])
+def test_a_load_in_figures_has_the_role_of_its_kind(load: float | None, kind: str) -> None:
+    facts = lossy().facts
+    assert facts is not None
+    idle = None if load is None else 100 - load
+    shares: dict[str, Any] = {**dict.fromkeys(past.KINDS, 0.0), kind: load}
+    core = replace(facts.cores[0], idle=idle, **shares)
+    role = kind if (load or 0) > 3 else "dim"
+    assert parts.load_role(core) == role == core_cells(core)[2][-1][1]
+    for drawn in (grid.core_row(core, 60, 2), *grid.brief(replace(facts, cores=(core,)), 80)):
+        assert {role for _, role in drawn} & {"bad", "warn"} == set()
 
 
 # The load of cores over time: its height is the load, its colour the kind of work.

@@ -17,7 +17,7 @@ from nettop.facts.limits.window import Window
 from nettop.frame.rates import Frame
 from nettop.panes import limit, overview, overviewrows, page
 from nettop.panes.corelist import core_cells
-from nettop.panes.parts import altered, hot
+from nettop.panes.parts import altered, load_role
 from nettop.terms.text import cells, line, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
@@ -198,17 +198,17 @@ def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: 
     assert told in text_of(limit.remedy(replace(scene, facts=known), of_others, None, 118))
 
 
-def test_a_full_core_has_one_colour_at_its_stage_and_among_the_cores() -> None:
+def test_a_full_core_that_does_not_limit_has_the_colour_of_its_kind_and_is_no_alarm() -> None:
     scene = lossy()
     assert scene.facts is not None
-    cores = tuple(replace(one, idle=0.0, iowait=0.0) for one in scene.facts.cores)
+    cores = tuple(replace(one, idle=0.0, iowait=0.0, user=99.0) for one in scene.facts.cores)
     facts = replace(scene.facts, cores=cores, host=replace(scene.facts.host, idle=0.0))
     full = replace(scene, facts=facts, past=History())
     names, bars, _ = limit.stages(full, RX, 198)
     at, seen = text_of(names).index("CORE"), 0
     for text, role in bars:
         if seen <= at < seen + len(text):
-            assert role == hot(100.0) == core_cells(cores[0])[2][-1][1]
+            assert role == load_role(cores[6]) == core_cells(cores[6])[2][-1][1] == "user"
         seen += len(text)
 
 
@@ -332,7 +332,7 @@ def test_a_full_link_is_not_painted_as_a_fault() -> None:
 
     full = replace(WIRE, utilisation=1.0)
     other = replace(full, stage="slot")
-    core = "bad"  # core 6 is full
+    core = "softirq"  # core 6 is full
     assert roles(replace(TX, stage=SENDERS, ladder=(SENDERS, full))) == [core, "accent"]
     assert roles(replace(TX, stage=other, ladder=(other,))) == [core, "warn"]
 

@@ -20,8 +20,8 @@ from .parts import (
     Order,
     core_load,
     fitted,
-    hot,
     listing,
+    load_role,
     marked,
     matches,
     names_of,
@@ -82,7 +82,7 @@ def core_cells(core: Core) -> tuple[Cell, ...]:
     """The cells of one core, one per column."""
     load = core_load(core)
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
-    busy = line(*stacked(parts, 8), (f" {percent(load):>5}", hot(load) or ("" if load else "dim")))
+    busy = line(*stacked(parts, 8), (f" {percent(load):>5}", load_role(core)))
     lost = core.backlog_drops
     clock = UNKNOWN if core.frequency is None else f"{core.frequency / 1e9:.2f}GHz"
     return (

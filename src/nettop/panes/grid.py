@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over, stacked
 from ..terms.units import percent
-from .parts import KINDS, SHARES, core_load, hot, kinds, legend, load_role, shares
+from .parts import KINDS, SHARES, core_load, kinds, legend, load_role, main_kind, shares
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
 
-_SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns of a core's row below the heat map
 WIDE: Final = 2  # columns of a core in the heat map, if there is room
 NARROW: Final = 60  # columns of a heat map below which a core has one
@@ -47,14 +45,6 @@ def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
     if 1 < len(caches) < len(cores):
         return [(f"L3 {index}", members) for index, members in enumerate(caches.values())]
     return [("", list(cores))]
-
-
-def main_kind(core: Core) -> str:
-    """The role of the kind of work that takes most of a core's time."""
-    if core.idle is None or core.idle > 97:
-        return "idle"
-    shares = [share or 0.0 for share in _SHARES(core)]
-    return KINDS[shares.index(max(shares))][3]
 
 
 def users_of(core: Core) -> Line:
@@ -105,15 +95,12 @@ def core_row(
     head = line(
         (f" {core.cpu:>{digits}} ", "head"),
         *stacked(parts, bar),
-        (
-            f" {percent(load):>4} " if load is not None else "    – ",
-            hot(load) or ("dim" if load is None else ""),
-        ),
+        (f" {percent(load):>4} " if load is not None else "    – ", load_role(core)),
     )
     if headed:
         head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
     else:
-        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), hot(load) or "dim"))
+        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), "dim"))
     users = users_of(core)
     if line_cells(head + users) > width:  # rather whole names than a part of a number
         users = tuple((_PID.sub("", text), role) for text, role in users)
@@ -320,7 +307,7 @@ def brief(facts: Facts, width: int, on: int | None = None) -> list[Line]:
         load = core_load(core)
         if load is None or (load < SPREAD and core.cpu != on):
             break
-        text = line((f"  {core.cpu} ", "head"), (percent(load), load_role(load)), " ")
+        text = line((f"  {core.cpu} ", "head"), (percent(load), load_role(core)), " ")
         user = core.processes[:1] or core.queues[:1]
         text += line((user[0], "user" if core.processes else "accent")) if user else ()
         if line_cells(parts) + line_cells(text) > width:

@@ -41,7 +41,7 @@ from ..views.stages import (
     starved,
     taker,
 )
-from .parts import Cell, altered, hot, severity
+from .parts import Cell, altered, main_kind, severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -326,8 +326,8 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
         return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
     size = max(3, each - 7)
     filled, rest = bar(one.full, size)
-    full = hot(100 * one.full) if one.stage == CORE else ""
-    role = mark(limit)[1] if one.limits and at_fault(limit) else full or "accent"
+    load = main_kind(one.core) if one.core is not None else "accent"
+    role = mark(limit)[1] if one.limits and at_fault(limit) else load
     tail = (f" {share(one.full)}", "strong" if one.limits else "")
     return line((filled, role), (rest, "idle"), tail)
 

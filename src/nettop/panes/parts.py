@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
@@ -40,6 +41,7 @@ KINDS: Final = (  # of CPU time: fact, short name, glyph, role; interrupt work f
     ("user", "us", "░", "user"),
     ("steal", "st", "▚", "steal"),
 )
+_SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 SHARES: Final = tuple(KINDS[at] for at in (3, 2, 1, 0, 4))  # in the order of mpstat
 
 
@@ -204,16 +206,18 @@ def core_load(core: Core) -> float | None:
     return None if core.idle is None else max(0.0, 100.0 - core.idle)
 
 
-def load_role(percent: float | None) -> str:
-    """The role of a load in percent."""
-    if percent is None or percent < 1:
+def main_kind(core: Core) -> str:
+    """The role of the kind of work that takes most of a core's time."""
+    if core.idle is None or core.idle > 97:
         return "idle"
-    return hot(percent) or "good"
+    shares = [share or 0.0 for share in _SHARES(core)]
+    return KINDS[shares.index(max(shares))][3]
 
 
-def hot(percent: float | None) -> str:
-    """The role of a high load, the same wherever a core is drawn; empty for another one."""
-    return "bad" if (percent or 0) >= 90 else "warn" if (percent or 0) >= 70 else ""
+def load_role(core: Core) -> str:
+    """The role of a load in figures: that of its kind, as only what limits is an alarm."""
+    kind = main_kind(core)
+    return "dim" if kind == "idle" else kind
 
 
 def shares(core: Core) -> list[tuple[str, str]]:

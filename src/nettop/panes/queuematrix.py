@@ -14,7 +14,18 @@ from ..terms.text import Line, cells, fit, fit_line, level, line
 from ..terms.units import brief, packets
 from ..views.scene import Scene
 from . import corelist, grid
-from .parts import SHARES, Cell, Column, Table, column_of, core_load, fitted, heading, load_role
+from .parts import (
+    SHARES,
+    Cell,
+    Column,
+    Table,
+    column_of,
+    core_load,
+    fitted,
+    heading,
+    load_role,
+    main_kind,
+)
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -109,10 +120,9 @@ def head_lines(cores: Sequence[Core], left: Line, label: int, width: int) -> lis
         last = core.node
         numbers.append((fit(str(core.cpu), CELL - 1, ">") + " ", "head"))
         load = core_load(core)
-        role = load_role(load)
-        loads.append((level(load).rjust(1), grid.main_kind(core)))
+        loads.append((level(load).rjust(1), main_kind(core)))
         text = "–" if load is None else f"{load:.0f}%"
-        loads.append((fit(text, CELL - 2, ">") + " ", role if role in ("bad", "warn") else "dim"))
+        loads.append((fit(text, CELL - 2, ">") + " ", load_role(core)))
     out = [fit_line(tuple(nodes), width)] if any(c.node is not None for c in cores) else []
     return [*out, fit_line(tuple(numbers), width), fit_line(tuple(loads), width)]
 
@@ -128,7 +138,7 @@ def row_head(row: Row, load: float | None, label: int, *, with_packets: bool = T
     carried = sum(q.packets_per_s or 0.0 for q in group)
     known = any(q.packets_per_s is not None for q in group)
     return line(
-        (" " + fit(ending(full, wide - 1), wide - 1), "bad" if hot else "warn" if off else ""),
+        (" " + fit(ending(full, wide - 1), wide - 1), "strong" if hot else "warn" if off else ""),
         (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
         (
             fit(

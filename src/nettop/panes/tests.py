@@ -31,7 +31,6 @@ from .parts import (
     Order,
     column_of,
     heading,
-    hot,
     left_of,
     listing,
     marked,
@@ -209,12 +208,11 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
     parts: list[tuple[str, str]] = [(f" {name:<6}", "head")]
     for cpu, load in busiest:
         filled, rest = bar(load / 100, 6)
-        role = hot(load) or "good"
         parts += [
             (f" {cpu:>3} ", "dim"),
-            (filled, role),
+            (filled, "accent"),
             (rest, "faint"),
-            (f"{percent(load):>5}", role),
+            (f"{percent(load):>5}", ""),
         ]
     return tuple(parts)
 
