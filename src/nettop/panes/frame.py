@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ..terms.text import Line, cells, crop, fit_line, line
+from ..terms.text import Line, cells, crop, fit_line, line, text_of
 from .parts import section
 
 FRAMED: Final = 30  # rows from which parts have frames
@@ -98,3 +98,12 @@ def filled(rows: Sequence[Line], height: int, framed: bool) -> list[Line]:
     """Rows of a frame, padded to its height; without a frame only the rows that fit."""
     blank = height - len(rows) if framed else 0
     return [*rows[:height], *([line()] * blank)]
+
+
+def closed(rows: Sequence[Line], height: int) -> list[Line]:
+    """The upper rows, the others being covered; a frame that is covered in part keeps its end."""
+    kept, last = list(rows[:height]), rows[max(0, height - 1) :]
+    corners = [text_of(row)[:1] for row in last]
+    if kept and len(last) > 1 and corners.pop() == "╰" and not {*corners} & {"╭", "╰"}:
+        kept[-1] = last[-1]
+    return kept

@@ -15,7 +15,7 @@ from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
 from . import asking, cursor, graph, hints, interfaces, journey, names, pane
-from .frame import FRAMED, inside, part
+from .frame import FRAMED, closed, inside, part
 from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
@@ -322,8 +322,10 @@ def compose(
         draw = _enlarged if view.full else pane(view.pane).lines
         draw = journey.lines if view.journey else draw
         body = draw(scene, view, width, room)
-        if not question and any(role == "select" for row in body[body_rows:] for _, role in row):
-            body = draw(scene, view, width, body_rows)  # the row of the cursor stays in sight
+        shown = closed(body, body_rows)
+        if not question and _selects(body) and not _selects(shown):
+            shown = draw(scene, view, width, body_rows)  # the row of the cursor stays in sight
+        body = shown
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))
@@ -332,6 +334,11 @@ def compose(
     if framed:
         out.append(footer(scene, view, width))
     return [fit_line(row, width) for row in out[:height]]
+
+
+def _selects(rows: list[Line]) -> bool:
+    """Whether the row of the cursor is among them."""
+    return any(role == "select" for row in rows for _, role in row)
 
 
 def painted(scene: Scene, view: View, width: int, height: int, guide: Guide | None = None) -> View:
