@@ -29,6 +29,7 @@ class Host:
     loads: float = 0.0  # what the first judgement takes: it loads the rules
     at: float = 100.0
     live: bool = True
+    ends: bool = False
     steps: list[float] = field(default_factory=list)
     spent: dict[str, float] = field(default_factory=dict)  # CPU seconds by table
     waits: list[dict[str, float]] = field(default_factory=list)  # of each step

@@ -189,7 +189,7 @@ def look(
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
     from ..sampling.sampler import Sampler
-    from ..views.observer import SAMPLES as LEAST
+    from ..views.observer import paced
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)
@@ -201,13 +201,7 @@ def look(
     if target is not None:
         check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
-    due = source.now()
-    until, taken = due + seconds, 0
-    # a host on which each sample takes long is looked at for up to twice the time
-    while source.ends or source.now() < until - interval / 2 + seconds * (taken < LEAST):
-        due, taken = due + interval, taken + 1
-        if not source.wait(due - source.now()):
-            break
+    for _ in paced(source, seconds, interval):
         sampler.ask(trouble.asked(frame, facts))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)

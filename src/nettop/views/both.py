@@ -16,6 +16,7 @@ from ..host.source import Source
 from ..sampling.sampler import BothSampler, Sampler
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
+from .observer import paced
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -70,19 +71,17 @@ class Observers:
         clock, other = self.sampler.here.source, self.sampler.there.source
         interval = min(0.5, seconds / SAMPLES)
         yield self.step(wanted)
-        due = clock.now()
-        until = due + seconds
-        while clock.ends or clock.now() < until - interval / 2:
-            due = max(due + interval, clock.now())
-            there = other.now()
-            if not clock.wait(due - clock.now()) or (clock.ends and other.now() == there):
-                return  # the end of the recording of one of them
+        there = other.now()
+        for _ in paced(clock, seconds, interval):
+            if clock.ends and other.now() == there:
+                return  # the end of the recording of the other
             frames, sides = self.step(wanted)
             if sides.same:
                 raise SameHostError(
                     f"--peer leads to this host itself ({self.hosts[0]}): give the other end", 2
                 )
             yield frames, sides
+            there = other.now()
         asks = self.sampler.here.unanswered or self.sampler.there.unanswered
         if asks and not clock.ends and clock.wait(interval):
             yield self.step(wanted)

@@ -297,6 +297,24 @@ class Observer:
         self.sampler.take(self.tables(wanted))
 
 
+def paced(
+    source: Source, seconds: float, interval: float, begin: float | None = None
+) -> Iterator[bool]:
+    """Wait for each sample of the `seconds` from `begin` (now) on, of a recording to its end.
+
+    Whether it is the last one, which a recording does not know. A late sample delays the next: no
+    interval is short. A host on which each takes long is looked at for up to twice the time.
+    """
+    due, taken = source.now() if begin is None else begin, 0
+    end = due + seconds - interval / 2
+    while source.ends or source.now() < end + seconds * (taken < SAMPLES):
+        due = max(due + interval, source.now())
+        if not source.wait(due - source.now()):
+            return
+        taken += 1
+        yield not source.ends and source.now() >= end and taken >= SAMPLES
+
+
 def watch(
     observer: Observer, seconds: float, wanted: Collection[str] = ()
 ) -> Iterator[Observation]:
@@ -319,17 +337,9 @@ def watch(
     if judged - due > interval:  # short intervals: none without length, and no longer wait
         due, end = judged, max(end, judged + seconds / 2)
         interval = min(1.0, (end - due) / SAMPLES)
-    # a host on which each sample takes long is looked at for up to twice the time
-    taken, last = 0, False
-    while not source.live or source.now() < end - interval / 2 + seconds * (taken < SAMPLES):
-        due += interval
-        if not source.wait(due - source.now()):
-            return
-        taken += 1
-        last = source.now() >= end - interval / 2 and taken >= SAMPLES
+    last = False
+    for last in paced(source, end - due, interval, due):
         yield observer.step(wanted, {} if last else slow)
-        if not source.live and source.now() >= end and not source.ends:
-            return
     asks = source.live and observer.sampler.unanswered and source.wait(interval)
     if asks or (slow and not last):
         yield observer.step(wanted)
