@@ -38,7 +38,7 @@ def test_who_shares_memory_of_system_v_may_raise_the_semaphore(tmp_path: Path) -
         (tmp_path / f"proc/{pid}/ns").mkdir()
         (tmp_path / f"proc/{pid}/ns/ipc").symlink_to(f"ipc:[{space}]")
     found = rows(tmp_path, 7, 10)
-    assert (found[7].object, found[7].holders) == ("semaphore 4", (8,))
+    assert (found[7].type, found[7].object, found[7].holders) == ("semaphore", "4", (8,))
     assert found[10].holders == ()
 
 
@@ -48,8 +48,8 @@ def test_an_eventfd_leads_to_the_program_that_has_it_as_well(tmp_path: Path) -> 
         process(tmp_path, pid, "streamer", call(0, 3), files=event)
         (tmp_path / f"proc/{pid}/fdinfo/3").write_text(f"flags:\t02\neventfd-id: {number}\n")
     found = rows(tmp_path, 7, 9)
-    assert (found[7].kind, found[7].object, found[7].feeds) == ("signal", "eventfd:5", (8,))
-    assert (found[9].kind, found[9].object) == ("lock", "eventfd:6")  # its threads use it
+    assert (found[7].kind, found[7].type, found[7].feeds) == ("signal", "eventfd", (8,))
+    assert (found[9].kind, found[9].object) == ("lock", "6")  # its threads use it
 
 
 @pytest.mark.parametrize(("lock", "holders"), [

@@ -21,9 +21,8 @@ from nettop.facts.limits.stages import declared
 from nettop.facts.limits.words import document as limit_document
 from nettop.frame.rates import Frame
 from nettop.host.source import Source
-from nettop.sampling.sampler import Sampler
+from nettop.sampling.sampler import SAMPLES, Sampler
 from nettop.terms.errors import Refused
-from nettop.views.observer import SAMPLES
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 SENDER = "10.77.2.1:60370"

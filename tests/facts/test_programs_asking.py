@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import socket
 
 from nettop.collect import (
@@ -22,7 +23,7 @@ DNS = "10.0.0.53"
 
 
 def thread(call: str, kind: str, tid: int = 9, **known: Any) -> waits.Row:
-    return waits.Row(9, tid, 1, "app", "S", call, kind, **known)
+    return asleep(9, tid, 1, "app", "S", call, kind, **known)
 
 
 def facts(

@@ -105,7 +105,7 @@ def test_who_is_faster_than_the_reader_of_its_pipe_is_not_held(waited: float, he
 @pytest.mark.parametrize(("kind", "state"), [("output", "blocked"), ("input", "")])
 def test_who_writes_into_a_named_pipe_that_nobody_reads_is_blocked(kind: str, state: str) -> None:
     """One that opens it to read waits for commands."""
-    opens = thread(call="openat", kind=kind, object="pipe:", word=4096)
+    opens = thread(call="openat", kind=kind, type="pipe", word=4096)
     found = facts(program(), waits=[opens])[9]
     assert found.state == state
     if state:

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import socket
 from folded import folded
 
-from nettop.collect import failed_calls, socket_owners, sockets_tcp, tcp_questions, threads, waits
+from nettop.collect import failed_calls, socket_owners, sockets_tcp, tcp_questions, threads
 from nettop.collect._table import Memory, recall
 from nettop.facts.kinds.attempt import Request, requests
 from nettop.frame.rates import Entry, Frame
@@ -120,7 +121,7 @@ ROW = tcp_questions.Row(SERVER, 80, 1, 1, 40.0, 1, 12, inodes=(101,))
 def test_a_thread_that_waits_for_the_answer_is_seen(
     call: str, kind: str, more: dict[str, Any], reading: int
 ) -> None:
-    found = fact(ROW, waits.Row(7, 7, 1, "app", "S", call, kind, **more))
+    found = fact(ROW, asleep(7, 7, 1, "app", "S", call, kind, **more))
     assert (found.id, found.who, found.reading) == (f"{SERVER}:80", "app[7]", reading)
     assert (found.asked, found.peers) == (13, (f"tcp {SERVER}:80",))
 
@@ -128,7 +129,7 @@ def test_a_thread_that_waits_for_the_answer_is_seen(
 def test_who_opened_a_connection_that_is_younger_than_the_list_of_descriptors() -> None:
     opened = failed_calls.Row("connection", "0", 7, "here", SERVER, "80", "app", 3)
     owners = [socket_owners.Row(55, 7, "app")]
-    found = fact(ROW, waits.Row(7, 7, 1, "app", "S", "poll", "events", ends=True),
+    found = fact(ROW, asleep(7, 7, 1, "app", "S", "poll", "events", ends=True),
                  failed_calls=[opened], socket_owners=owners)  # fmt: skip
     assert (found.who, found.reading) == ("app[7]", 1)
 

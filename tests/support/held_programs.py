@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from asleep import asleep
 from flow_tables import socket
 
 from nettop.collect import program_states, socket_owners, waits
@@ -18,7 +19,7 @@ def program(pid: int = 9, name: str = "app", **known: Any) -> program_states.Row
 def thread(
     pid: int = 9, state: str = "S", call: str | None = "", kind: str = "", **known: Any
 ) -> waits.Row:
-    return waits.Row(pid, pid, 1, "app", state, call, kind, **known)
+    return asleep(pid, pid, 1, "app", state, call, kind, **known)
 
 
 def facts(*states: program_states.Row, **tables: Any) -> dict[int, Program]:

@@ -40,6 +40,7 @@ _SYNCED: Final = 0o10000  # O_DSYNC, which is a part of O_SYNC; the same for eac
 class File(NamedTuple):
     """What does not change while a descriptor is open."""
 
+    type: str  # file, pipe, socket or anon_inode
     target: str
     writes: bool = False
     reads: bool = True
@@ -100,7 +101,8 @@ class Host(NamedTuple):
                     at = parts.index("-", 3)
                     filesystem, device = parts[at + 1], device or parts[2]
         direct = DIRECT.get(self.known.machine or "", 0)
-        return File(target, access > 0, access != WRITES, filesystem, device,
+        kind = "file" if target.startswith("/") else target.partition(":")[0]
+        return File(kind, target, access > 0, access != WRITES, filesystem, device,
                     bool(flags & direct), bool(access and flags & _SYNCED),
                     words.get("ino", ""), words.get("eventfd-id", ""))  # fmt: skip
 
@@ -140,7 +142,7 @@ class Host(NamedTuple):
         found = dict[int, None]()
         for mine in files:
             name = mine.target
-            if name.startswith("socket:"):
+            if mine.type == "socket":
                 name = f"socket:[{self.peers().get(_inode(name), -1)}]"
             elif not (mine.reads if writes else mine.writes):
                 continue
@@ -167,7 +169,7 @@ class Host(NamedTuple):
         place = _sysfs.word(self.source, f"/proc/{pid}/task/{tid}/wchan") or ""
         if _PIPE not in place:
             return False
-        self.opened(f"pipe:{path}", path)
+        self.opened(path, path)
         return True
 
     def opens_pipe(self, pid: str, tid: str) -> bool:

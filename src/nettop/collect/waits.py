@@ -74,8 +74,12 @@ class Row:
         "programs); empty: another call", default="",
     )  # fmt: skip
     object: str = gauge(
-        "file, pipe or socket of the call; a named pipe: pipe:PATH, a file for whose growth it "
-        "waits: inotify:PATH, a semaphore of System V: its number, eventfd:NUMBER", default="",
+        "file, pipe or socket of the call, or the file for whose growth it waits (inotify); of an "
+        "eventfd, and of a semaphore of System V, its number", default="",
+    )  # fmt: skip
+    type: str = gauge(
+        "of that object: file pipe (also one with the path of a file) socket inotify eventfd "
+        "semaphore anon_inode", default="",
     )  # fmt: skip
     path: str = gauge(
         "path of that socket, or of its other end, if it is a Unix socket", default=""
@@ -216,7 +220,7 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
         row.device,
         {"input": ["read"], "events": ["read", "write"]}.get(row.kind, ["write"]),
     )
-    if row.kind != "events" and not row.object.startswith("/") and row.kind != "sync":
+    if row.kind != "events" and row.type != "file" and row.kind != "sync":
         mapped, device = _mapped.largest(source, row.pid)
         row, ways = altered(row, mapped=mapped), ["read"]
     limits = (_group_limits.throttle(source, groups, device, way) for way in ways)
@@ -269,7 +273,8 @@ def _for(
         names = _sysfs.word(host.source, f"/proc/{pid}/task/{tid}/children") or ""
         return altered(row, children=tuple(int(n) for n in names.split() if n.isdecimal()))
     if call.name.startswith("sem"):
-        return altered(row, object=f"semaphore {arguments[0]}", holders=host.sharing(pid))
+        name, others = str(arguments[0]), host.sharing(pid)
+        return altered(row, type="semaphore", object=name, holders=others)
     if call.name == "futex":
         row = altered(row, word=_contended(arguments))
     if call.name == "msync" or (call.name == "futex" and not arguments[1] & _PRIVATE):
@@ -288,7 +293,7 @@ def _in_memory(host: Host, pid: str, row: Row, address: int) -> Row:
     if one is None:
         return row
     others = host.mapping(pid, one) if row.kind == "lock" else ()
-    return altered(row, object=one.path, device=one.device, holders=others)
+    return altered(row, type="file", object=one.path, device=one.device, holders=others)
 
 
 def _opening(host: Host, pid: str, row: Row, arguments: Sequence[int]) -> Row:
@@ -297,7 +302,7 @@ def _opening(host: Host, pid: str, row: Row, arguments: Sequence[int]) -> Row:
         return altered(row, kind="")
     path, flags = arguments[1:3] if row.call == "openat" else arguments[:2]
     writes = flags & _descriptors.ACCESS == _descriptors.WRITES
-    return altered(row, kind="output" if writes else "input", object="pipe:", word=path)
+    return altered(row, kind="output" if writes else "input", type="pipe", word=path)
 
 
 def _contended(arguments: Sequence[int]) -> int:
@@ -335,13 +340,13 @@ def _on_change(host: Host, pid: str, row: Row) -> Row:
     if file is None:
         return row
     host.opened(file.target, file.target)
-    return altered(row, kind="events", object=f"inotify:{file.target}",
-                   feeds=host.at(pid, [file], writes=True))  # fmt: skip
+    writers = host.at(pid, [file], writes=True)
+    return altered(row, kind="events", type="inotify", object=file.target, feeds=writers)
 
 
 def _named(row: Row, file: File) -> Row:
-    return altered(row, object=file.target, filesystem=file.filesystem, device=file.device,
-                   direct=file.direct, synced=file.synced)  # fmt: skip
+    return altered(row, type=file.type, object=file.target, filesystem=file.filesystem,
+                   device=file.device, direct=file.direct, synced=file.synced)  # fmt: skip
 
 
 def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequence[int]) -> Row:
@@ -358,8 +363,7 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     if kind == "both":
         kind = "input"
         if file is not None and files[1] is not None and (
-            file.target.startswith("socket:")
-            or (row.state == "D" and file.target.startswith("pipe:"))
+            file.type == "socket" or (row.state == "D" and file.type == "pipe")
         ):  # fmt: skip
             file, kind = files[1], "output"
     if file is None:
@@ -369,11 +373,11 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
         return _on_change(host, pid, row)
     if file.target == _descriptors.EVENT and file.event:
         pipes = host.signalling(pid, file)
-        row = altered(row, object=f"eventfd:{file.event}")
+        row = altered(row, type="eventfd", object=file.event)
         return altered(row, feeds=pipes, drains=pipes, kind="signal" if pipes and read else "lock")
-    moves = kind in ("input", "output") and row.state == "S" and file.target.startswith("/")
+    moves = kind in ("input", "output") and row.state == "S" and file.type == "file"
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
-        file = file._replace(target=f"pipe:{file.target}")
+        file = file._replace(type="pipe")
     pipes = host.servers(file) or host.at(pid, [file], writes=read)
     known = host.known.datagrams.get(file.target)
     if known is not None:

@@ -188,8 +188,7 @@ def look(
     from ..facts.accounting import accounted
     from ..facts.joined import Joiner, needs
     from ..facts.way import trouble
-    from ..sampling.sampler import Sampler
-    from ..views.observer import paced
+    from ..sampling.sampler import Sampler, paced
 
     sampler, joiner = Sampler(source), Joiner()
     interval = min(0.5, seconds / SAMPLES)

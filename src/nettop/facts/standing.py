@@ -237,16 +237,16 @@ def _waits(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The state of one thread that sleeps in a call."""
     if one.state != "R" and one.call is not None:
-        file = f" of {one.object}" if one.object.startswith("/") else ""
+        file = f" of {one.object}" if one.type == "file" else ""
         name = _CALLS.get(one.kind, "")
         name = "disk" if one.state == "D" or (file and name != "locked") else name
         if name == "blocked":
             # else by the end of its connection; who runs between goes on: its reader is only slow
-            if one.tid not in known.woken and (one.drains or one.object.startswith("pipe:")):
+            if one.tid not in known.woken and (one.drains or one.type == "pipe"):
                 words = _reader(pid, one, known, seen)
                 name = "outrun" if "works" in words else name
                 yield name, {"call": one.call, **words}
-        elif name and (name != "reads" or one.object.startswith("socket:")):
+        elif name and (name != "reads" or one.type == "socket"):
             writer = _writer(pid, one, known, seen) if name == "reads" else {}
             yield name, {"call": one.call, "file": file, "lock": _lock(one, known), **writer}
 
@@ -301,7 +301,7 @@ def _release(row: Any, known: Programs, seen: tuple[int, ...]) -> str:
 
 def _lock(row: Any, known: Programs) -> str:
     """What a thread waits for that has a lock to come: of a file with its holder, or not known."""
-    if not row.object.startswith("/"):
+    if row.type != "file":
         return "a lock or another thread"
     names = [_who(pid, known) for pid in row.holders]
     return f"the lock of {row.object}" + (f", held by {' and '.join(names)}" if names else "")
@@ -375,7 +375,7 @@ def _reader(pid: int, row: Any, known: Programs, seen: tuple[int, ...]) -> Mappi
         )
         return {"pipe": "named pipe", "reader": "nobody has opened it to read",
                 "free_it": f"`{path}` shows its path: start what reads it"}  # fmt: skip
-    pipe = "pipe" if row.object.startswith("pipe:") else "Unix socket"
+    pipe = "pipe" if row.type == "pipe" else "Unix socket"
     at = f"`ls -l /proc/{pid}/fd` shows the {pipe}"
     pipe = f"full {pipe}"
     left = (one for one in row.drains if one not in seen)

@@ -26,6 +26,7 @@ from ..terms.dataclass import dataclass
 from ..terms.errors import sentence
 from .ahead import Ahead, First
 
+SAMPLES: Final = 4  # the least number of intervals that a command observes
 SETTINGS: Final = 5.0  # seconds: a table with this interval or a longer one holds settings
 _NEVER = (float("-inf"), float("inf"))
 _NONE: Mapping[str, float] = MappingProxyType({})
@@ -257,3 +258,21 @@ class BothSampler:
         """One frame of each host. HostLostError when one cannot be read."""
         there, close = self._close.take(wanted)
         return Both(self.here.take(wanted), there, close)
+
+
+def paced(
+    source: Source, seconds: float, interval: float, begin: float | None = None
+) -> Iterator[bool]:
+    """Wait for each sample of the `seconds` from `begin` (now) on, of a recording to its end.
+
+    Whether it is the last one, which a recording does not know. A late sample delays the next: no
+    interval is short. A host on which each takes long is looked at for up to twice the time.
+    """
+    due, taken = source.now() if begin is None else begin, 0
+    end = due + seconds - interval / 2
+    while source.ends or source.now() < end + seconds * (taken < SAMPLES):
+        due = max(due + interval, source.now())
+        if not source.wait(due - source.now()):
+            return
+        taken += 1
+        yield not source.ends and source.now() >= end and taken >= SAMPLES

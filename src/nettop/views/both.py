@@ -13,10 +13,9 @@ from ..facts.pair.model import Model, Sides
 from ..facts.pair.words import called
 from ..frame.rates import Both, Frame
 from ..host.source import Source
-from ..sampling.sampler import BothSampler, Sampler
+from ..sampling.sampler import BothSampler, Sampler, paced
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
-from .observer import paced
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding

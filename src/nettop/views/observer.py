@@ -24,7 +24,7 @@ from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
 from ..sampling.refresh import BUDGET, LONGEST, UNSEEN, Budget, RefreshPolicy, ShortLook, Stillness
-from ..sampling.sampler import Sampler
+from ..sampling.sampler import SAMPLES, Sampler, paced
 from ..terms.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
     from ..facts.limits.following import Calibration
 
-SAMPLES = 4  # the least number of intervals that a command observes
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample
 BURSTS = ("drops", "calls")  # what is counted with its moments
 NO_WAITS: Mapping[str, float] = MappingProxyType({})
@@ -295,24 +294,6 @@ class Observer:
         """
         self.sampler, self._begun = self.sampler.anew(), None
         self.sampler.take(self.tables(wanted))
-
-
-def paced(
-    source: Source, seconds: float, interval: float, begin: float | None = None
-) -> Iterator[bool]:
-    """Wait for each sample of the `seconds` from `begin` (now) on, of a recording to its end.
-
-    Whether it is the last one, which a recording does not know. A late sample delays the next: no
-    interval is short. A host on which each takes long is looked at for up to twice the time.
-    """
-    due, taken = source.now() if begin is None else begin, 0
-    end = due + seconds - interval / 2
-    while source.ends or source.now() < end + seconds * (taken < SAMPLES):
-        due = max(due + interval, source.now())
-        if not source.wait(due - source.now()):
-            return
-        taken += 1
-        yield not source.ends and source.now() >= end and taken >= SAMPLES
 
 
 def watch(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from asleep import asleep
 from flow_tables import Tables, task
 from folded import folded
 from limit_frames import AWAY, flow, limits, moment
@@ -13,7 +14,7 @@ ROOM = {**AWAY, "wmem_queued": 0}
 
 def row(state: str, call: str = "", kind: str = "", pid: int = 7, **more: Any) -> waits.Row:
     name = "iperf3" if pid == 7 else f"p{pid}"
-    return waits.Row(pid=pid, started=5, name=name, state=state, call=call, kind=kind,
+    return asleep(pid=pid, started=5, name=name, state=state, call=call, kind=kind,
                      **{"tid": pid, **more})  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import frames, socket
 from folded import folded
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
@@ -57,18 +58,18 @@ def test_a_window_that_does_not_grow_out_of_its_buffer_limits_if_it_is_full(
 # Both ends write and neither reads: the connection is dead, and no buffer limits it.
 
 
-def asleep(call: str, kind: str, at: str = "socket:[101]") -> waits.Row:
-    return waits.Row(7, 7, 5, "iperf3", "S", call, kind, at)
+def sleeper(call: str, kind: str, at: str = "socket:[101]") -> waits.Row:
+    return asleep(7, 7, 5, "iperf3", "S", call, kind, at)
 
 
-SENDS = asleep("sendto", "output")
+SENDS = sleeper("sendto", "output")
 DEAD = {"bytes_acked": 0, "bytes_received": 0, "rwnd_limited": 1_000_000}
 BOTH = {"snd_wnd": 0, "recv_q": 60_000, "rmem_alloc": 128_000, "rcvbuf": 131_072, "unacked": 0}
 
 
 @folded(("gauges", "rates", "ran", "waiting", "dead"), [
     ({}, {}, 0.0, SENDS, True),
-    ({}, {}, 0.0, asleep("epoll_wait", "events", ""), True),  # until it may send
+    ({}, {}, 0.0, sleeper("epoll_wait", "events", ""), True),  # until it may send
     ({"snd_wnd": 9000, "probes": 3}, {}, 0.0, SENDS, True),
     ({"recv_q": 0, "rmem_alloc": 0}, {}, 0.0, SENDS, False),  # only the other end does not read
     ({"recv_q": 18, "rmem_alloc": 2304}, {}, 0.0, SENDS, False),  # a ping of a client that pauses
@@ -76,8 +77,8 @@ BOTH = {"snd_wnd": 0, "recv_q": 60_000, "rmem_alloc": 128_000, "rcvbuf": 131_072
     ({}, {"bytes_acked": 900}, 0.0, SENDS, False),
     ({}, {"bytes_received": 900}, 0.0, SENDS, False),
     ({}, {}, 0.9, SENDS, False),  # it computes, and reads after that
-    ({}, {}, 0.0, asleep("nanosleep", "timer", ""), False),
-    ({}, {}, 0.0, asleep("futex", "lock", ""), False),
+    ({}, {}, 0.0, sleeper("nanosleep", "timer", ""), False),
+    ({}, {}, 0.0, sleeper("futex", "lock", ""), False),
 ])  # fmt: skip
 def test_a_connection_whose_both_ends_only_send(
     gauges: dict[str, int], rates: dict[str, int], ran: float, waiting: waits.Row, *, dead: bool

@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import HOST, Tables
 from limit_frames import limits
 
-from nettop.collect import snmp, socket_owners, sockets_udp, threads, waits
+from nettop.collect import snmp, socket_owners, sockets_udp, threads
 from nettop.facts.limits import Limit, Reading, words
 from nettop.facts.limits.interfaces import Interfaces
 
@@ -42,7 +43,7 @@ def sent(
             "socket_owners": [socket_owners.Row(pid + 94, pid, NAMES[pid]) for pid, _ in numbered],
             "threads": [threads.Row(pid, pid, 5, NAMES[pid], "S", ran * s, 0.0, 0, runs=int(9 * s))
                         for pid, (ran, _) in numbered],
-            "waits": [waits.Row(**{"pid": pid, "tid": pid, "started": 5, "name": NAMES[pid],
+            "waits": [asleep(**{"pid": pid, "tid": pid, "started": 5, "name": NAMES[pid],
                                    "state": "S", **wait}) for pid, (_, wait) in numbered],
         }  # fmt: skip
 

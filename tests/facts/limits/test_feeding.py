@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import Tables, task
 from folded import folded
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
@@ -21,17 +22,16 @@ def row(
     call: str | None = "", kind: str = "", *, pid: int = 7, tid: int = 0, **more: Any
 ) -> waits.Row:
     """One thread: it sleeps in this call."""
-    plain: dict[str, Any] = {
-        "name": "iperf3" if pid == 7 else f"p{pid}",
-        "state": "S",
-        "call": call,
-    }
-    return waits.Row(pid=pid, tid=tid or pid, started=5, kind=kind, **{**plain, **more})
+    name = "iperf3" if pid == 7 else f"p{pid}"
+    plain: dict[str, Any] = {"name": name, "state": "S", "call": call}
+    return asleep(pid=pid, tid=tid or pid, started=5, kind=kind, **{**plain, **more})
 
 
 READ = row("read", "input", object="/data/big", filesystem="ext4", state="D")
+EVENT = row("read", "lock", type="eventfd", object="4")
+SIGNAL = row("read", "signal", type="eventfd", object="4", feeds=(8,))
 PIPE = row("read", "input", object="pipe:[5]", feeds=(8,))
-GROWS = row("poll", "events", pid=8, object="inotify:/var/log/app", feeds=(9,))
+GROWS = row("poll", "events", pid=8, type="inotify", object="/var/log/app", feeds=(9,))
 FILTER = row("poll", "events", object="pipe:[5]", feeds=(8,))
 MUTEX = row("futex", "lock", word=9, object="/dev/shm/index", holders=(8,))
 SEMAPHORE = row("futex", "lock", object="/dev/shm/sem.a", holders=(8,))
@@ -52,7 +52,7 @@ def sender(
 
     def at(s: float) -> Tables:
         known = [one if isinstance(one, waits.Row) else one[int(s) % len(one)] for one in rows]
-        known = [waits.Row(**{**vars_of(one), "read": int(read * s), "written": 0,
+        known = [asleep(**{**vars_of(one), "read": int(read * s), "written": 0,
                               "evicted": None if evicted is None else int(evicted * s)})
                  for one in known]  # fmt: skip
         more = [threads.Row(pid, pid, 5, f"p{pid}", "S", used * s, waited * s)
@@ -111,7 +111,7 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     # it waits until a file grows, which another program writes
     ([FILTER, GROWS, row("nanosleep", "timer", pid=9)], "timer", "p9[9]"),
     ([FILTER, GROWS, row("epoll_wait", "events", pid=9)], "pipe", "p8[8]"),
-    ([row("semtimedop", "lock", object="semaphore 4")], "lock", "iperf3[7]"),
+    ([row("semtimedop", "lock", type="semaphore", object="4")], "lock", "iperf3[7]"),
     # a program that serves the file system (FUSE)
     ([SERVED, row("nanosleep", "timer", pid=8)], "timer", "p8[8]"),
     ([SERVED, row("read", "input", pid=8, object="/dev/fuse")], "disk-read", "iperf3[7]"),
@@ -123,9 +123,9 @@ def receiver(*rows: waits.Row, others: Sequence[Any] = ()) -> Limit:
     ([PIPE, row("nanosleep", "timer", pid=8, frozen="/f")], "stopped", "p8[8]"),
     # a lock in memory that programs share, and an eventfd
     ([MUTEX, row("nanosleep", "timer", pid=8)], "lock", "iperf3[7]"),
-    ([row("read", "signal", object="eventfd:4", feeds=(8,)), row("nanosleep", "timer", pid=8)],
+    ([SIGNAL, row("nanosleep", "timer", pid=8)],
      "timer", "p8[8]"),
-    ([row("read", "lock", object="eventfd:4")], "lock", "iperf3[7]"),
+    ([EVENT], "lock", "iperf3[7]"),
     # two programs that wait for each other
     ([PIPE, row("read", "input", pid=8, object="pipe:[9]", feeds=(7,))], "pipe", "iperf3[7]"),
 ])  # fmt: skip
@@ -138,7 +138,7 @@ def test_who_waits_for_a_file_or_a_semaphore_says_for_which() -> None:
     found = sender(FILTER, GROWS, row("epoll_wait", "events", pid=9)).stage
     assert "until /var/log/app grows, which p9[9] writes; iperf3[7] waits" in found.because
     assert found.how == "grows"
-    found = sender(row("semtimedop", "lock", object="semaphore 4")).stage
+    found = sender(row("semtimedop", "lock", type="semaphore", object="4")).stage
     assert "for semaphore 4 of System V, until another process raises it" in found.because
 
 
@@ -178,10 +178,10 @@ THROTTLES = f"which a cgroup throttles: {LIMIT}"
     ([row("futex", "lock", object="/dev/shm/index")], "for a futex in /dev/shm/index (futex)", ""),
     ([SEMAPHORE, row("nanosleep", "timer", pid=8)],
      "itself (nanosleep); iperf3[7] waits 95% of the time for a futex in /dev/shm/sem.a, w", ""),
-    ([row("semop", "lock", object="semaphore 4", holders=(8, 9, 10, 11))],
+    ([row("semop", "lock", type="semaphore", object="4", holders=(8, 9, 10, 11))],
      "(it shares memory with process 8 and process 9 and process 10 and 1 more) (semop)", ""),
-    ([row("read", "lock", object="eventfd:4")], "95% of the time for an eventfd (read)", ""),
-    ([row("read", "signal", object="eventfd:4", feeds=(8,)), row("nanosleep", "timer", pid=8)],
+    ([EVENT], "95% of the time for an eventfd (read)", ""),
+    ([SIGNAL, row("nanosleep", "timer", pid=8)],
      "; iperf3[7] waits 95% of the time for an eventfd", ""),
     ([row("wait4", "child", children=(8,)), row("nanosleep", "timer", pid=8)],
      "; iperf3[7] waits for it to end", ""),
@@ -364,7 +364,7 @@ def test_the_sentence_names_the_program_and_not_the_way_to_it() -> None:
 ])  # fmt: skip
 def test_how_a_device_is_used_is_told_to_rules(one: waits.Row, how: str) -> None:
     assert sender(one).stage.how == how
-    assert sender(PIPE, waits.Row(**{**vars_of(one), "pid": 8, "tid": 8})).stage.how == how
+    assert sender(PIPE, asleep(**{**vars_of(one), "pid": 8, "tid": 8})).stage.how == how
 
 
 RELAY = row("poll", "events", feeds=(8,), ends=True)

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from asleep import asleep
 from folded import folded
 from limit_frames import flow, limits, moment
 
-from nettop.collect import cpu, qdiscs, waits
+from nettop.collect import cpu, qdiscs
 from nettop.facts.limits import Limit
 from nettop.facts.limits.words import line
 
@@ -78,7 +79,7 @@ def test_packets_wait_in_fq_for_their_time(kind: str, named: bool) -> None:
 # A request that is written in parts, of which one waits for a delayed acknowledgement.
 
 
-ASKS = waits.Row(7, 7, 5, "iperf3", "S", "recvfrom", "input", "socket:[101]")
+ASKS = asleep(7, 7, 5, "iperf3", "S", "recvfrom", "input", "socket:[101]")
 PARTS = {"notsent": 300, "unacked": 1, "rtt": 20_400, "min_rtt": 60, "wmem_queued": 2304}
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from asleep import asleep
 from folded import folded
 from limit_frames import flow, limits, moment
 
-from nettop.collect import sysctls, waits
+from nettop.collect import sysctls
 from nettop.facts.limits.words import line
 
 FAR = {"rtt": 32_000, "min_rtt": 30_000, "notsent": 0, "unacked": 40, "sndbuf": 69_120,
@@ -16,7 +17,7 @@ def asked(
     s: float, call: str, kind: str, *, questions: int, pieces: int = 22, **gauges: Any
 ) -> Any:
     """A server of pieces of 64 KiB, so many of them a second."""
-    row = waits.Row(7, 7, 5, "iperf3", "S", call, kind, "socket:[101]")
+    row = asleep(7, 7, 5, "iperf3", "S", call, kind, "socket:[101]")
     rates = {"bytes_acked": pieces * 65536, "bytes_received": 8 * questions,
              "data_segs_in": questions, "sndbuf_limited": 400_000}  # fmt: skip
     return moment(s, rates=rates, gauges={**FAR, **gauges}, ran=0.02, more={"waits": [row]})

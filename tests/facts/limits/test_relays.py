@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from asleep import asleep
 from flow_tables import Tables, socket
 from folded import folded
 from limit_frames import AWAY, GAUGES, RECEIVES, flow, limits, moment
@@ -15,7 +16,7 @@ UNREAD = {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000, "rcvbuf": 6_000_
 
 def row(call: str, kind: str, of: str) -> waits.Row:
     """Its only thread: it sleeps in this call."""
-    return waits.Row(7, 7, 5, "iperf3", "S", call, kind, of)
+    return asleep(7, 7, 5, "iperf3", "S", call, kind, of)
 
 
 @folded(("call", "of", "other", "stage"), [

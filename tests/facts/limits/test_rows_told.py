@@ -1,9 +1,9 @@
 """Rows of the ladder that are left out: what sleeps beside the limit, and what is known better."""
 
+from asleep import asleep
 from flow_tables import Tables
 from limit_frames import AWAY, RECEIVES, SENDS, flow, limits, moment
 
-from nettop.collect import waits
 from nettop.facts.limits import Limit
 
 
@@ -13,7 +13,7 @@ def stages(found: Limit) -> list[str]:
 
 def test_a_reader_that_waits_for_its_socket_with_a_timeout_has_no_timer() -> None:
     def at(s: float) -> Tables:
-        wakes = waits.Row(7, 7, 5, "iperf3", "S", "select", "events", ends=True)
+        wakes = asleep(7, 7, 5, "iperf3", "S", "select", "events", ends=True)
         return moment(s, rates=RECEIVES, gauges=AWAY, ran=0.05, more={"waits": [wakes]})
 
     assert "timer" not in stages(flow(limits(at)))

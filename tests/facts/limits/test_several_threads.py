@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from asleep import asleep
 from flow_tables import Tables
 from limit_frames import AWAY, flow, limits, moment
 
@@ -18,7 +19,7 @@ BYTES = 125_000_000  # a second, of the flow
 def row(call: str = "", kind: str = "", *, tid: int = 7, **more: Any) -> waits.Row:
     """One thread: it sleeps in this call."""
     plain: dict[str, Any] = {"state": "S", "call": call, "kind": kind, "name": "iperf3"}
-    return waits.Row(pid=7, tid=tid, started=5, **{**plain, **more})
+    return asleep(pid=7, tid=tid, started=5, **{**plain, **more})
 
 
 def sender(*rows: waits.Row | Sequence[waits.Row]) -> Limit:

@@ -46,7 +46,6 @@ LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor
 ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
 DNS: Final = 53  # the port of a name server
 EARLY: Final = 4.0  # wakeups in the time after which it would wake by itself
-GROWS: Final = "inotify:"  # before the file for whose change a program waits
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
 SURE: Final = ("timer", "stopped", "memory", "disk-read", "disk-write", "pipe-cpu")
@@ -126,7 +125,7 @@ def _of_pipe(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
     row = thread.rows["pipe"]
     others = " and ".join(_title(look, pid) for pid in thread.feeds)
     why = f"{name} waits {units.share(share)} of the time {sampled.stream(row)}"
-    if file := row.object.startswith("/"):
+    if file := row.type == "file":
         why += f", which {others} serves"
     found = _followed(look, thread.feeds, seen)
     if found is not None:
@@ -198,9 +197,9 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
     share, row = thread.parts[EVENTS], thread.rows[EVENTS]
     found = _followed(look, thread.feeds, seen)
     why = f"{name} waits {units.share(share)} of the time "
-    if file := row.object.removeprefix(GROWS) if row.object.startswith(GROWS) else "":
+    if row.type == "inotify":
         others = " and ".join(_title(look, pid) for pid in thread.feeds)
-        why += f"until {file} grows" + (f", which {others} writes" if others else "")
+        why += f"until {row.object} grows" + (f", which {others} writes" if others else "")
         if found is None or found.stage not in SURE:
             return Cause("pipe", name, share, why, how="grows")
         return _behind(found, why, "")
@@ -212,7 +211,7 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
     asked = _relays(look, name, thread, EVENTS)
     if asked is None and len(seen) == 1:
         asked = _asked(look, name, thread)
-    if asked is None and look.sends and row.object.startswith("pipe:") and thread.feeds:
+    if asked is None and look.sends and row.type == "pipe" and thread.feeds:
         others = _title(look, thread.feeds[0])
         why += f"for events, its standard input is a pipe, whose other end is {others}"
         return Cause("pipe", others, share, why)
@@ -255,7 +254,7 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     why += f"{units.share(share)} of the time"
     events = thread.rows.get(EVENTS)
     held = next((row for row in thread.rows.values() if row.throttled), None)
-    if events is not None and events.object.startswith("/"):  # it asks in the background
+    if events is not None and events.type == "file":  # it asks in the background
         held, why = events, f"{why} {sampled.place(events)}"
     elif held is not None:
         why += f", in part {sampled.place(held)}"

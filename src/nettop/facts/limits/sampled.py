@@ -97,7 +97,7 @@ def _shares(look: Look, entries: Sequence[Entry[Any]], thread: cpus.Thread | Non
         tuple(dict.fromkeys(pid for row in rows for pid in row.children)),
         parts.get(GIVES, 0.0) if any(row.object == socket for row in rows) else 0.0,
         frozenset(row.word // LINE for row in rows if row.word), kinds,
-        [row.object for row in rows if row.object.startswith("/")],
+        [row.object for row in rows if row.type == "file"],
     )  # fmt: skip
 
 
@@ -113,20 +113,20 @@ def _kind(look: Look, entry: Entry[Any]) -> str:
         return "memory"
     if row.call is None:
         return _device(look, entry) if waits else CLOSED
-    if row.kind in ("input", "output") and row.object.startswith("/"):
+    if row.kind in ("input", "output") and row.type == "file":
         return _file(look, entry)
     if row.kind == "sync":
         return "disk-write"
     if waits:
         return _device(look, entry)
     if row.kind in ("input", "output"):
-        if not row.object.startswith(("pipe:", "socket:")):
+        if row.type not in ("pipe", "socket"):
             return OTHER
         if row.kind != _way(look):
             return GIVES
-        return "pipe" if row.object.startswith("pipe:") or row.feeds or row.drains else SOCKET
+        return "pipe" if row.type == "pipe" or row.feeds or row.drains else SOCKET
     if row.kind == "lock":
-        known = row.object.startswith("/") and (row.call != "futex" or row.word)  # else it may idle
+        known = row.type == "file" and (row.call != "futex" or row.word)  # else it may idle
         return "held-lock" if known else "lock"
     return _KINDS.get(row.kind, OTHER)
 
@@ -186,18 +186,18 @@ def how(row: Any) -> str:
         return ""
     if row.kind == "sync" or (row.kind == "output" and row.synced):
         return "synced"
-    return "direct" if row.direct else "cached" if row.object.startswith("/") else ""
+    return "direct" if row.direct else "cached" if row.type == "file" else ""
 
 
 def place(row: Any) -> str:
     """`in read() of /data/big (ext4, past the page cache)`."""
     if row.kind == "memory":
-        file = f", in {row.call}() of {row.object}" if row.object.startswith("/") else ""
+        file = f", in {row.call}() of {row.object}" if row.type == "file" else ""
         return f"for memory, which its cgroup does not give{file}"
     if row.call is None:
         return "for a device (state D); the call may not be read"
     limited = f", which a cgroup throttles: {row.throttled}" if row.throttled else ""
-    if not row.object.startswith("/"):
+    if row.type != "file":
         what = "a mapped file" if row.object or not row.call else "a mapped file or a folder"
         place = f"in {row.call}() for {what}" if row.call else f"for {what}"
         largest = f" (the largest of these files: {row.mapped})" if row.mapped else ""
@@ -213,10 +213,10 @@ def place(row: Any) -> str:
 
 def stream(row: Any) -> str:
     """`for a pipe`, `for a Unix socket`, or the file of a program that serves a file system."""
-    if row.object.startswith("/"):
+    if row.type == "file":
         return place(row)
-    if not row.object.startswith("socket:"):
-        return "for an eventfd" if row.object.startswith("eventfd:") else "for a pipe"
+    if row.type != "socket":
+        return "for an eventfd" if row.type == "eventfd" else "for a pipe"
     return f"for the Unix socket {row.path}" if row.path else "for a Unix socket"
 
 
@@ -225,13 +225,13 @@ def lock(row: Any, who: Sequence[str] = ()) -> str:
 
     A semaphore has no owner: the programs that share memory with the one that waits may raise it.
     """
-    if row.object.startswith("eventfd:"):
+    if row.type == "eventfd":
         return "an eventfd"
-    if row.object.startswith("/"):
+    if row.type == "file":
         return f"a futex in {row.object}{_others('map', who, ' as well')}"
-    if row.object:
+    if row.type == "semaphore":
         with_whom = f" (it shares memory with {_several(who)})" if who else ""
-        return f"{row.object} of System V, until another process raises it{with_whom}"
+        return f"semaphore {row.object} of System V, until another process raises it{with_whom}"
     if row.call == "futex" and not row.word:  # it may be idle
         return "another thread"
     return "a lock that another thread or process holds"

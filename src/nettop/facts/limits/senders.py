@@ -74,8 +74,7 @@ def _runs(window: Window, facts: Facts, sockets: Mapping[int, Sequence[Any]]) ->
 def _reads(samples: Sequence[Entry[Any]], *, answers: bool) -> float:
     """The share of the samples in which it waits for datagrams; if the host `answers`, events."""
     return share(
-        (e.now.kind == "input" and e.now.object.startswith("socket:"))
-        or (answers and e.now.kind == "events")
+        (e.now.kind == "input" and e.now.type == "socket") or (answers and e.now.kind == "events")
         for e in samples
     )
 
