@@ -11,7 +11,7 @@ from folded import folded
 from nettop.advice.judge.inline_facts import facts
 from nettop.advice.language.evaluate import evaluate
 from nettop.advice.language.expression import parse
-from nettop.advice.language.moment import Moment, Scope
+from nettop.advice.language.moment import Moment, Past, Scope
 from nettop.advice.language.native import value_of
 from nettop.advice.language.syntax import ExpressionError
 from nettop.advice.language.template import template
@@ -42,6 +42,18 @@ def test_templates_show_values_with_units_and_names() -> None:
     assert shown == "eth0: ring 256 descriptors, unknown, {x}, 1,204 packets"
     assert template("ring.rx@{nic}", "nic").name(scope("nic")) == "ring.rx@eth0"
     assert template("ring.rx@{nic.fec}", "nic").name(scope("nic")) is None
+
+
+@folded(("took", "told"), [(1.0, "7 segments/s"), (4.0, "6.5 segments/s over 4 s")])
+def test_a_mean_of_more_than_the_last_interval_says_of_which_time_it_is(
+    took: float, told: str
+) -> None:
+    past, at = Past(), facts({"host": {"tcp_resets": 7.0}}, "server")
+    for second, rate in ((10.0 - took + 1, 5.0), (10.0, 7.0))[took <= 1 :]:
+        past.count(("host: host.tcp_resets",), second, {"": (rate,)})
+    moment = Moment(at, past)
+    made = template("{mean(host.tcp_resets)}", "host")
+    assert made.prose(Scope(moment.scope("host", at.host), moment, {})) == told
 
 
 def test_templates_write_names_and_small_numbers_as_a_person_would() -> None:

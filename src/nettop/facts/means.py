@@ -31,13 +31,16 @@ class Means:
     @property
     def window(self) -> str:
         """Of which time they are: `mean of 10 s`; a change of the host begins a new window."""
-        several = self.seconds > 1.5 * self.interval
-        return f"mean of {_told(self.seconds)}" if several else self.last
+        return f"mean of {_told(self.seconds)}" if self.over(self.seconds) else self.last
 
     @property
     def last(self) -> str:
         """Of which time all other rates are: `last 1 s`."""
         return f"last {_told(self.interval)}"
+
+    def over(self, seconds: float) -> str:
+        """` over 10 s`, beside a rate of that many seconds; empty if it is of the last interval."""
+        return f" over {_told(seconds)}" if seconds > 1.5 * self.interval else ""
 
 
 def _told(seconds: float) -> str:

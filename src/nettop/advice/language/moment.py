@@ -237,6 +237,10 @@ class Moment:
         known = [(sign, self._counted(target, field, now)) for sign, field, now in counted]
         return _sum((sign, one and one[0] / one[1]) for sign, one in known)
 
+    def counted(self, target: str, field: str) -> float:
+        """The seconds of that mean; 0 without earlier moments."""
+        return (self.past.counted(field, target) or (0.0, 0.0))[1]
+
     def share(self, target: str, lost: Sum, through: Sum) -> float | None:
         """Events of `lost` / those of both, in the last `LOOK` seconds; 0 if there were none.
 

@@ -104,7 +104,8 @@ def _shown(part: Expression, scope: Scope) -> str:
         return safe(str(result.value))
     units = {read.unit for read in result.reads}
     unit = units.pop() if len(units) == 1 else ""
-    return safe(shown(spoken(part.text, result.value, scope.facts.get("flow")), unit))
+    told = safe(shown(spoken(part.text, result.value, scope.facts.get("flow")), unit))
+    return told + scope.moment.facts.means.over(result.seconds)
 
 
 def spoken(field: str, value: Value | None, flow: object = None) -> Value | None:

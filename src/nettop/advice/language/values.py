@@ -76,6 +76,7 @@ class Evaluated:
 
     value: Value | None
     reads: tuple[Read, ...] = ()
+    seconds: float = 0.0  # of the mean that it is; 0: none
 
     def unknown(self) -> tuple[Read, ...]:
         """The reads without a value."""

@@ -93,8 +93,9 @@ True is True, any other use of an unknown is unknown; x / 0 is unknown. None can
 A value that is already set, or that the driver does not allow, is omitted.
 
 Templates: {nic} {queue} {cpu} {pid} {process} {flow} are names; any other {expression} is its value
-with its unit ({nic.ring.rx} is "256 descriptors"), "unknown" if unknown. {{ and }} are braces.
-They work in title, why, expected, advice and say.
+with its unit ({nic.ring.rx} is "256 descriptors"), "unknown" if unknown; a mean of more than the
+last interval says of which time it is ("3 packets/s over 10 s"). {{ and }} are braces. They work in
+title, why, expected, advice and say.
 
 [[test]] compact facts; other fields have their default (mostly unknown). Names have defaults
 (eth0, kind nic, rx-0, cpu 0 …), so a test has only the fields that matter:

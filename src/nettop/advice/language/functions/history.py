@@ -80,6 +80,7 @@ def _check_counted(checker: TypeCheck, node: ast.Call) -> None:
 def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
     """The reads are the fields with their mean rates; only where that is asked for, they say so."""
     moment, target, sums, reads = walk.scope.moment, walk.scope.target, [], []
+    averages, seconds = called(node) == "mean", 0.0
     for one in node.args:
         parts = []
         for sign, field in _fields(one):
@@ -88,10 +89,11 @@ def _counted(walk: Evaluation, node: ast.Call) -> Evaluated:
             name = key(walk.over, text)
             parts.append((sign, name, rate))
             mean = moment.mean(target, ((1.0, name, rate),))
-            told = f"mean({text})" if called(node) == "mean" else text
-            reads.append(walk.read(told, mean, walk.word(field)))
+            reads.append(walk.read(f"mean({text})" if averages else text, mean, walk.word(field)))
+            seconds = max(seconds, moment.counted(target, name))
         sums.append(tuple(parts))
-    return Evaluated(getattr(moment, called(node))(target, *sums), reads_of(*reads))
+    value = getattr(moment, called(node))(target, *sums)
+    return Evaluated(value, reads_of(*reads), seconds if averages else 0.0)
 
 
 def _code_counted(writer: CodeWriter, node: ast.Call) -> Code:
