@@ -26,7 +26,7 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from live import scoreboard
+from live import scoreboard, wordless
 from live.disturbed import Cpu, disturbance
 from live.play import (
     ABSENT,
@@ -236,6 +236,7 @@ def report(rows: list[Row], last: dict[str, Row], *, strict: bool) -> int:
     for row in rows:
         if scoreboard.column(row) == DISTURBED:
             print(f"disturbed: {row['name']}: {row['disturbed']}")
+    print(wordless.told())
     if not scoreboard.measured(rows):
         print("more than a fifth of the plays was disturbed: not measured")
     print("\n".join(f"changed: {line}" for line in scoreboard.changed(rows, last)))
