@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nettop.collect import drop_reasons
 from nettop.frame.rates import Partly
 from nettop.host import bpf, drop_monitor, monitor_guard
+from nettop.host.bpf import rights
 from nettop.host.netlink.codec import HEADER, attribute, encode
 
 OURS, THEIRS = bytes.fromhex("020000000001"), bytes.fromhex("020000000009")
@@ -168,7 +169,7 @@ def monitor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Door, Mock]]
 
     def made(door: Door, last: int = 23, alone: bool = True, refused: int = 0) -> Mock:
         ends = Mock()
-        monkeypatch.setattr(drop_monitor, "_allowed", lambda: True)
+        monkeypatch.setattr(rights, "lacking", lambda *_: ())
         monkeypatch.setattr(drop_monitor, "last_attribute", lambda: last)
         monkeypatch.setattr(drop_monitor, "door", lambda *_: door)
         monkeypatch.setattr(drop_monitor, "_alone", lambda: alone)
@@ -209,14 +210,14 @@ def test_a_kernel_without_reasons_tells_places_and_what_it_does_not_know(
     monitor: Callable[..., Mock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop_monitor.Counter, "_place", lambda *_: "")
+    monkeypatch.setattr(rights, "hidden", lambda: "the kernel hides the addresses")
     monitor(Door(summary((0x10, 7))), last=22, alone=False)
     rows = drop_reasons.parse(drop_monitor.instead(OSError(errno.EPERM, "needs root")).text())
     assert [(row.reason, row.place, row.where) for row in rows] == [("NO_REASON", "", "unknown")]
     assert isinstance(rows, Partly)
     assert rows.why.endswith(
         "places are up to a second late, without interface and port; it does not tell the network "
-        "namespaces apart; the kernel hides the addresses of its functions (kernel.kptr_restrict; "
-        "CAP_SYSLOG shows them)"
+        "namespaces apart; the kernel hides the addresses"
     )
 
 
@@ -239,7 +240,7 @@ def test_too_many_packets_stop_it_and_what_was_counted_stays(
     [
         (errno.EAGAIN, f"{WHY}; and the kernel's drop monitor runs already: another program uses"),
         (errno.EBUSY, f"{WHY}; and the kernel's drop monitor runs already: another program uses"),
-        (errno.EPERM, f"{WHY}; and the kernel's drop monitor needs CAP_NET_ADMIN and CAP_SYS_"),
+        (errno.EPERM, f"{WHY}; and the kernel's drop monitor is forbidden by"),
         (errno.ENOENT, f"{WHY}; and the kernel has no drop monitor here"),
         (errno.EINPROGRESS, f"{WHY}; and the kernel's drop monitor: Operation now in progress"),
     ],
@@ -260,7 +261,7 @@ def test_a_kernel_without_a_monitor_is_asked_once(monkeypatch: pytest.MonkeyPatc
     """Each question makes it look for the module."""
     asked = Mock(side_effect=FileNotFoundError(errno.ENOENT, "this kernel has no NET_DM netlink"))
     monkeypatch.setattr(monitor_guard, "ask", asked)
-    monkeypatch.setattr(drop_monitor, "_allowed", lambda: True)
+    monkeypatch.setattr(rights, "lacking", lambda *_: ())
     monitor_guard.last_attribute.cache_clear()
     for _ in range(3):
         with pytest.raises(OSError, match=f"{WHY}; and the kernel has no drop monitor here"):
@@ -273,7 +274,7 @@ def test_who_may_not_have_it_does_not_ask_the_kernel(monkeypatch: pytest.MonkeyP
     """The question alone would load the module."""
     asked = Mock()
     monkeypatch.setattr(drop_monitor, "last_attribute", asked)
-    monkeypatch.setattr(drop_monitor, "_allowed", lambda: False)
+    monkeypatch.setattr(rights, "lacking", lambda *names: names)
     with pytest.raises(OSError, match=f"^.*{WHY}$"):
         drop_monitor.instead(OSError(errno.ENOSYS, WHY))
     asked.assert_not_called()

@@ -19,6 +19,7 @@ from contextlib import ExitStack, closing, suppress
 from typing import Final
 
 from . import monitor_guard
+from .bpf import rights
 from .bpf.symbols import Symbols
 from .monitor_guard import ask, last_attribute, started
 from .netlink.kernel import Kernel, door
@@ -27,20 +28,15 @@ MOST: Final = 20_000  # packets a second, each of which costs the kernel a messa
 _ROOM: Final = 8 << 20  # bytes of messages that wait to be read, some 8,000 packets
 _AT_ONCE: Final = 40_000  # messages: more come while they are read
 _GENERIC, _FORCE, _MEMORY = 16, 33, 55  # NETLINK_GENERIC, SO_RCVBUFFORCE, SO_MEMINFO
-_NET_ADMIN: Final = 1 << 12
-_ALL: Final = ["0", "0", "4294967295"]  # the users of the first user namespace
 _PLACES: Final = ("/run/netns", "/run/docker/netns")  # namespaces that need no process
 _NICS: Final = "/sys/class/net"
-_HIDDEN: Final = (
-    "the kernel hides the addresses of its functions (kernel.kptr_restrict; CAP_SYSLOG shows them)"
-)
 _TAKEN: Final = (
     "the kernel's drop monitor runs already: another program uses it, or one that was killed has "
     "left it on (`dropwatch` stops it)"
 )
+_MONITOR: Final = "the kernel's drop monitor"
 _SAYS: Final = {
     errno.ENOENT: "and the kernel has no drop monitor here (CONFIG_NET_DROP_MONITOR)",
-    errno.EPERM: "and the kernel's drop monitor needs CAP_NET_ADMIN and CAP_SYS_ADMIN",
     errno.EAGAIN: "and " + _TAKEN,
     errno.EBUSY: "and " + _TAKEN,
 }
@@ -84,7 +80,8 @@ class Counter:
             self._ended = f"it was stopped: more than {MOST:,} packets a second are dropped"
             self.close()
         hidden = not self._each and any(" {} - " in line for line in self._counts)
-        said = [self._why, unknown(self._each, alone), _HIDDEN if hidden else "", self._ended]
+        places = rights.hidden() if hidden else ""
+        said = [self._why, unknown(self._each, alone), places, self._ended]
         return "\n".join([f"{seconds:.3f}", *lines, f"! {'; '.join(filter(None, said))}", ""])
 
     def close(self) -> None:
@@ -125,13 +122,15 @@ class Counter:
 
 def instead(error: OSError) -> Counter:
     """The monitor in place of BPF, which the error refuses; both reasons if there is none."""
-    if not _allowed():
+    if rights.lacking("CAP_NET_ADMIN"):  # else the kernel would load its module for nothing
         raise error
     why = error.strerror or str(error)
     try:
         return Counter(f"{why}; the kernel's drop monitor counts instead")
     except OSError as other:
         said = _SAYS.get(other.errno or 0, f"and the kernel's drop monitor: {other.strerror}")
+        if other.errno == errno.EPERM:
+            said = "and " + rights.refused(_MONITOR, "CAP_NET_ADMIN", "CAP_SYS_ADMIN")
         raise OSError(error.errno, f"{why}; {said}") from None
 
 
@@ -144,15 +143,6 @@ def unknown(each: bool, alone: bool) -> str:
         said = "places are up to a second late, without interface and port"
         other = "it does not tell the network namespaces apart"
     return said if alone else f"{said}; {other}"
-
-
-def _allowed() -> bool:
-    """Whether it may be asked for: else the kernel would load its module for nothing."""
-    with suppress(OSError, ValueError, StopIteration), open("/proc/self/status") as status:
-        able = int(next(line for line in status if line.startswith("CapEff:")).split()[1], 16)
-        with open("/proc/self/uid_map") as users:
-            return bool(able & _NET_ADMIN) and users.readline().split() == _ALL
-    return False
 
 
 def _alone() -> bool:

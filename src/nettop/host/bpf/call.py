@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+from . import rights
 from .assembler import CALL, READ, READ_ANY, READ_USER
 
 _NUMBERS: Final = {
@@ -138,6 +139,7 @@ def program(code: bytes, name: str, tracepoint: int = 0) -> int:
     if "invalid func" in last and last.endswith((f"#{READ}", f"#{READ_USER}")):
         return program(_reading_any(code), name, tracepoint)
     why = last or os.strerror(number or 0)
+    why += f"; {rights.locked()} forbids to read its memory" if rights.locked() else ""
     raise OSError(number, f"the kernel refuses the program: {why}")
 
 
@@ -215,13 +217,12 @@ def _ask(command: int, block: ctypes.Array[ctypes.c_char]) -> int:
     kernel = ctypes.CDLL(None, use_errno=True)
     handle: int = kernel.syscall(_NUMBERS[machine], command, block, _ROOM)
     if handle < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, _WHY.get(number) or os.strerror(number))
+        raise _error(ctypes.get_errno())
     return handle
 
 
-_WHY: Final = {
-    errno.EPERM: "counting in the kernel needs root (or CAP_BPF and CAP_PERFMON)",
-    errno.EACCES: "counting in the kernel needs root (or CAP_BPF and CAP_PERFMON)",
-    errno.ENOSYS: "this kernel cannot run BPF programs",
-}
+def _error(number: int) -> OSError:
+    if number in {errno.EPERM, errno.EACCES}:
+        return OSError(number, rights.refused("counting in the kernel", "CAP_BPF", "CAP_PERFMON"))
+    none = "this kernel cannot run BPF programs"
+    return OSError(number, none if number == errno.ENOSYS else os.strerror(number))

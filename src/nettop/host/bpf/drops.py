@@ -24,11 +24,12 @@ from typing import Final
 from urllib.parse import quote
 
 from . import assembler as a
-from . import attached, btf, call, counting
+from . import attached, btf, call, counting, rights
 from .counting import HEADER, IP, IP6, PORTED, Packet, protocol, read
 from .symbols import Symbols
 
 _PLAIN: Final = "/=@,."  # of names of programs: not quoted
+_UNSAID: Final = ("NO_REASON ", "NOT_SPECIFIED ")  # the place alone explains these
 _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
 _KEY: Final = struct.Struct("=QIIIHBxHxxI")  # place, reason, namespace, interface, protocol,
 _SIZE: Final = _KEY.size  # number of the transport protocol, port, device
@@ -82,7 +83,8 @@ class Counter:
         the hardware addresses of its frame, `TO SENDER`, if there are any.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
-        what follows. Lines of moments follow, see `counting.told`.
+        what follows. Lines of moments follow, see `counting.told`; one with `!` says why places
+        are hidden, without which some drops cannot be explained.
         """
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
@@ -106,6 +108,8 @@ class Counter:
             line.format(count) + told.get(line, (0, ""))[1] for line, count in sorted(sums.items())
         ]
         lines += [f"OTHER {rest} - unknown - - -"] if rest else []
+        hidden = any(line.startswith(_UNSAID) and " {} - " in line for line in sums)
+        lines += [f"! {rights.hidden()}"] if hidden and self._symbols.hidden else []
         moments = self._counting.moments()
         lines += counting.told(moments, lambda what: self._name(*struct.unpack("=I", what)))
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ...terms.cpulist import parse
-from . import counting
+from . import counting, rights
 from .symbols import Symbols
 
 SPAN: Final = 10.0  # seconds that an answer covers, at the most
@@ -70,9 +70,7 @@ class Counter:
         try:
             self._symbols = Symbols()
             if self._symbols.hidden:
-                raise PermissionError(
-                    1, "the kernel hides the names of its functions (kernel.kptr_restrict)"
-                )
+                raise PermissionError(1, rights.hidden())
         except BaseException:
             self.close()
             raise
@@ -314,17 +312,13 @@ def _open(event: str, cpu: int, rate: int) -> int:
     arguments = (ctypes.byref(block), -1, cpu, -1, 8)  # of every process; 8: PERF_FLAG_FD_CLOEXEC
     handle: int = kernel.syscall(_NUMBERS[machine], *arguments)
     if handle < 0:
-        failed = ctypes.get_errno()
-        raise OSError(failed, _WHY.get(failed) or os.strerror(failed))
+        raise _error(ctypes.get_errno())
     return handle
 
 
-_REFUSED: Final = (
-    "sampling needs root (or CAP_PERFMON, or kernel.perf_event_paranoid below 1); "
-    "a container or kernel lockdown may forbid it"
-)
-_WHY: Final = {
-    errno.EPERM: _REFUSED,
-    errno.EACCES: _REFUSED,
-    errno.ENOSYS: "this kernel cannot sample (CONFIG_PERF_EVENTS)",
-}
+def _error(number: int) -> OSError:
+    if number in {errno.EPERM, errno.EACCES}:
+        paranoid = "; kernel.perf_event_paranoid below 1 allows it too"
+        return OSError(number, rights.refused("sampling", "CAP_PERFMON", otherwise=paranoid))
+    none = "this kernel cannot sample (CONFIG_PERF_EVENTS)"
+    return OSError(number, none if number == errno.ENOSYS else os.strerror(number))
