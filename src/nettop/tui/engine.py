@@ -35,6 +35,7 @@ Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
 COLLECT_EVERY: Final = 20  # samples between garbage collections: 4 ms each; garbage raises the peak
 SLOW: Final = 3.0  # seconds without an answer of another host after which a note says so
+FIRST: Final = 0.3  # seconds between the first two samples: from then on there are rates
 FREEZE_AT: Final = 5  # sample after which all modules are imported and all caches are filled
 
 
@@ -57,6 +58,7 @@ class Engine(threading.Thread):
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
+        self.steps = 0  # samples taken
         self.silent = float("-inf")  # until this moment (seconds) a recording posts nothing
         self.looks = False  # whether the page of a core was opened: its work is sampled
         self.own: frozenset[int] = frozenset()  # processes that nettop started, as tests do
@@ -128,13 +130,12 @@ class Engine(threading.Thread):
         """Sample; an error is posted once, and sampling goes on."""
         observer: Observer | None = None
         posted, lost = "", False
-        steps = 0
         while not self.stopping:
             begun = time.monotonic()
             try:
                 if observer is None:
                     observer = self._observer()
-                self._watched(observer, begun if steps else None)
+                self._watched(observer, begun if self.steps else None)
                 if self.source.live:
                     observer.budget.percent = self.view.options.budget
                     observer.budget.looked(time.process_time())
@@ -142,11 +143,11 @@ class Engine(threading.Thread):
                 if lost:
                     self.post(Scene(notes=(Note("connected again", "good", time.time()),)))
                 posted, lost = "", False
-                steps += 1
-                if steps == FREEZE_AT:  # exclude long-lived objects from collections
+                self.steps += 1
+                if self.steps == FREEZE_AT:  # exclude long-lived objects from collections
                     gc.collect()
                     gc.freeze()
-                elif steps % COLLECT_EVERY == 0:  # each layout of Textual leaves cycles
+                elif self.steps % COLLECT_EVERY == 0:  # each layout of Textual leaves cycles
                     gc.collect()
             except HostLostError as error:
                 far = self.source.batches
@@ -217,6 +218,8 @@ class Engine(threading.Thread):
             return False
         self.nudge.clear()
         rest = max(self.interval, self.pace)
+        if self.steps == 1 and not source.ends:
+            rest = min(rest, FIRST)
         if self.moves is not None and rest < QUIET_LOOK:
             self._watch(self.moves, begun + QUIET_LOOK)
             return True
