@@ -119,7 +119,8 @@ def test_what_this_host_did_not_drop_the_network_has_lost(spaces: veth.Pair) -> 
 
 def test_a_recording_has_the_journey_of_its_packets(spaces: veth.Pair, tmp_path: Path) -> None:
     file = str(tmp_path / "x.host")
-    words = ["record", file, "--journey", "--seconds", "0.4", "--interval", "0.2"]
+    # the table is read each second; the programs may rest after the first reading
+    words = ["record", file, "--journey", "--seconds", "2", "--interval", "1"]
     done = shared().run(words, netns=spaces.near[3])
     assert done.returncode == 0, done.stderr.decode()
     told = shared().run(["journey", "--json", "--replay", file])
