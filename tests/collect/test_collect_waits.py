@@ -69,7 +69,7 @@ def test_who_opens_a_named_pipe_is_told_by_where_it_sleeps(
     process(tmp_path, 7, "authd", call(257, 5, 4096, flags), sleeps=sleeps)
     (row,) = waits.update(Live(str(tmp_path)), memory_of(tmp_path, 7))
     assert (row.call, row.kind) == ("openat", kind)
-    assert (row.object, row.word) == (("pipe:", 4096) if kind else ("", 0))
+    assert (row.type, row.word) == (("pipe", 4096) if kind else ("", 0))
 
 
 def test_a_named_pipe_is_told_by_where_its_reader_sleeps(tmp_path: Path) -> None:
@@ -81,8 +81,9 @@ def test_a_named_pipe_is_told_by_where_its_reader_sleeps(tmp_path: Path) -> None
     process(tmp_path, 10, "elsewhere", call(230), files=[(3, "/run/audit", "0100001")])
     (tmp_path / "proc/10/fdinfo/3").write_text("flags:\t0100001\nmnt_id:\t24\nino:\t5\n")
     found = rows(tmp_path, 7, 9)
-    assert {pid: (row.object, row.feeds) for pid, row in found.items()} == {
-        7: ("pipe:/run/audit", (8,)), 8: ("/run/lock", ()), 9: ("/run/audit", ()),
+    assert {pid: (row.type, row.object, row.feeds) for pid, row in found.items()} == {
+        7: ("pipe", "/run/audit", (8,)), 8: ("file", "/run/lock", ()),
+        9: ("file", "/run/audit", ()),
     }  # fmt: skip
 
 

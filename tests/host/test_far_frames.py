@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from far_host import Far
 from folded import folded
 
@@ -10,6 +11,7 @@ from nettop.frame.rates import Frame
 from nettop.host.recording import Replay, load
 from nettop.sampling.sampler import Sampler
 
+FED = Path(__file__).parents[1] / "live/recordings"
 HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host*"))
 FRAMES = 4
 
@@ -42,3 +44,21 @@ def test_a_far_host_gives_the_frames_of_its_recording(path: Path) -> None:
     assert trips[0] + 1 <= 5, "the start is a round trip too"
     assert max(trips[1:], default=1) <= 2, trips
     assert len(far.wires) == 1
+
+
+@pytest.mark.parametrize("name", ["lock", "pipe-from-work", "request", "timer", "read-by-a-pipe"])
+def test_what_feeds_a_flow_is_read_at_a_far_host_too_some_samples_later(name: str) -> None:
+    data = load(str(FED / f"feed-{name}.host.gz"))
+    near, behind = Replay(data), Replay(data)
+    here, there = Sampler(near), Sampler(Far(behind))
+    while True:
+        rows = [
+            [(one.now.tid, one.now.kind, one.now.object, one.now.feeds, one.now.drains)
+             for one in end.take(collect.always()).tables["waits"]]
+            for end in (here, there)
+        ]  # fmt: skip
+        if not near.wait(0.5):
+            break
+        behind.wait(0.5)
+    assert rows[0]
+    assert rows[1] == rows[0]

@@ -79,11 +79,18 @@ class Host(NamedTuple):
             return None
         old = self.known.files.get((pid, number))
         if old is None or old.target != target:
-            old = self.known.files[pid, number] = self._opened(pid, number, target)
+            old = self._opened(pid, number, target)
+            if old is not None:
+                self.known.files[pid, number] = old
         return old
 
-    def _opened(self, pid: str, number: str, target: str) -> File:
-        words = _lines.named(_sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}") or "")
+    def _opened(self, pid: str, number: str, target: str) -> File | None:
+        """A descriptor; None before another host has answered, which it does in the next sample."""
+        told = _sysfs.word(self.source, f"/proc/{pid}/fdinfo/{number}")
+        mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") if target[:1] == "/" else ""
+        if self.source.batches is not None and None in (told, mounts):
+            return None
+        words = _lines.named(told or "")
         try:
             flags = int(words.get("flags", "0"), 8)
         except ValueError:
@@ -93,13 +100,11 @@ class Host(NamedTuple):
         if target.startswith("/dev/"):  # a block device has the number of the device itself
             name = target.removeprefix("/dev/").replace("/", "!")
             device = _sysfs.word(self.source, f"/sys/class/block/{name}/dev") or ""
-        if target.startswith("/"):
-            mounts = _sysfs.word(self.source, f"/proc/{pid}/mountinfo") or ""
-            for line in mounts.splitlines():
-                parts = line.split()
-                if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
-                    at = parts.index("-", 3)
-                    filesystem, device = parts[at + 1], device or parts[2]
+        for line in (mounts or "").splitlines():
+            parts = line.split()
+            if "-" in parts[3:-1] and parts[0] == words.get("mnt_id"):
+                at = parts.index("-", 3)
+                filesystem, device = parts[at + 1], device or parts[2]
         direct = DIRECT.get(self.known.machine or "", 0)
         kind = "file" if target.startswith("/") else target.partition(":")[0]
         return File(kind, target, access > 0, access != WRITES, filesystem, device,

@@ -49,7 +49,6 @@ TABLE: Final = Table(every=0.45, optional=True, memory=threads.TABLE.memory)
 PROCESSES: Final = 16  # that are looked at
 FEW: Final = 4  # behind a process: they are looked at next; more, as of a shell, come last
 THREADS: Final = 32  # of a process
-FAR: Final = "a far reader does not read calls"  # nor is it asked: each try is a round trip
 _COMPAT: Final = 1 << 32  # a stack below: a 32-bit program, whose calls have other numbers
 _MILLISECONDS: Final = ("poll", "epoll_wait", "epoll_pwait")  # other calls point to their time
 _PRIVATE: Final = 128  # FUTEX_PRIVATE_FLAG: threads of one program use it
@@ -129,13 +128,13 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if threads.Moving not in memory:
         source.listing("/proc")
     moving, known = recall(memory, threads.Moving), recall(memory, Known)
+    if known.machine is None:
+        known.machine = _descriptors.machine(source)
     moving.others = {pid: left - 1 for pid, left in moving.others.items() if left > 1}
     if not moving.rounds:
         moving.others = {}
         known.files.clear()
         return []
-    if known.machine is None and source.batches is None:
-        known.machine = _descriptors.machine(source)
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
         known.turn, known.peers, known.holders, known.paths = owners.turn, None, {}, {}
@@ -179,7 +178,7 @@ def _behind(host: Host, pid: str) -> tuple[int, ...]:
 def _process(host: Host, number: int) -> list[Row]:
     pid, source = str(number), host.source
     rows = []
-    groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or "" if source.batches is None else ""
+    groups = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
     frozen: str | None = None  # all threads of a process are in one cgroup: one tells
     for tid in _sysfs.names(source, f"/proc/{pid}/task")[:THREADS]:
         try:
@@ -199,7 +198,7 @@ def _process(host: Host, number: int) -> list[Row]:
         elif groups and (row.state == "D" or (row.kind == "events" and row.device)):
             row = _limited(source, groups, row)
         rows.append(row)
-    if rows and rows[0].tid == number and source.batches is None:
+    if rows and rows[0].tid == number:
         words = _lines.named(_sysfs.word(source, f"/proc/{pid}/io") or "")
         limit, evicted = _group_limits.memory(source, groups)
         rows[0] = altered(
@@ -230,9 +229,6 @@ def _limited(source: Source, groups: str, row: Row) -> Row:
 
 def _waits(host: Host, pid: str, tid: str, row: Row) -> Row:
     """The row with the call in which the thread sleeps."""
-    if host.source.batches is not None:
-        host.refused.append(FAR)
-        return row
     try:
         words = host.source.text(f"/proc/{pid}/task/{tid}/syscall").split()
     except PermissionError as error:
@@ -378,7 +374,7 @@ def _on(host: Host, pid: str, row: Row, call: _descriptors.Call, arguments: Sequ
     moves = kind in ("input", "output") and row.state == "S" and file.type == "file"
     if moves and host.sleeps_at_pipe(pid, str(row.tid), file.target):
         file = file._replace(type="pipe")
-    pipes = host.servers(file) or host.at(pid, [file], writes=read)
+    pipes = host.servers(file) if file.type == "file" else host.at(pid, [file], writes=read)
     known = host.known.datagrams.get(file.target)
     if known is not None:
         port = known.remote_port or known.local_port

@@ -27,7 +27,7 @@ DETAILS: Final = (
 )  # fmt: skip
 _OF_ONE: Final = (
     (FILE, b"cgroup"), (FILE, b"status"), (FOLDER, b"task"), (FILE, b"task/#/stat"),
-    (FILE, b"task/#/schedstat"),
+    (FILE, b"task/#/schedstat"), (FILE, b"task/#/syscall"), (FILE, b"io"),
 )  # fmt: skip
 
 

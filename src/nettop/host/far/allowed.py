@@ -1,8 +1,9 @@
 """What a reader may read: everything else is refused, also for root.
 
 Files: figures of the kernel below /proc and /sys, and the few files of /etc, /run and /usr/lib that
-name settings. Not the memory, environment or open files of a process, no key, nothing whose reading
-changes something (/proc/kmsg, /proc/net/rpc/*/channel, debugfs). Netlink messages and ethtool
+name settings. Of a process its state, the call in which a thread sleeps, and what its descriptors
+are; not its memory, its environment or what its files hold. No key, nothing whose reading changes
+something (/proc/kmsg, /proc/net/rpc/*/channel, debugfs). Netlink messages and ethtool
 commands: those that read (include/uapi/linux/{rtnetlink,sock_diag,nf_tables,ethtool{,_netlink}}.h).
 """
 
@@ -11,7 +12,8 @@ import re
 import stat
 from functools import lru_cache
 
-_PROCESS = rb"(?:stat|statm|status|comm|cgroup|cmdline|schedstat|limits)"
+_PROCESS = rb"(?:stat|statm|status|comm|cgroup|cmdline|schedstat|limits|syscall|wchan)"
+_FILES = rb"(?:io|mountinfo|fdinfo/\d+)"  # bytes moved, mounts, flags and position of a descriptor
 _NETWORK = rb"net/(?!rpc)\w[\w.-]*(?:/[\w.-]+)?"
 _FIRST = rb"1/root"  # the root directory of the first process: its cgroups only
 _CGROUP = rb"sys/fs/cgroup/"
@@ -24,8 +26,14 @@ _SETTINGS = (
 _SYS = rb"sys/(?:class|devices|bus|module|hypervisor|kernel/iommu_groups)/.+"
 _FILE = re.compile(
     rb"/(?:proc/(?:stat|interrupts|softirqs|meminfo|cpuinfo|cmdline|vmstat|uptime|loadavg|version"
-    rb"|schedstat|modules|buddyinfo|zoneinfo|irq/\d+/\w+"
-    rb"|(?:(?:self|\d+)/)?" + _NETWORK + rb"|(?:self|\d+)/(?:task/\d+/)?" + _PROCESS + rb"|sys/(?:"
+    rb"|schedstat|modules|buddyinfo|zoneinfo|locks|irq/\d+/\w+"
+    rb"|(?:(?:self|\d+)/)?"
+    + _NETWORK
+    + rb"|(?:self|\d+)/(?:task/\d+/)?"
+    + _PROCESS
+    + rb"|\d+/"
+    + _FILES
+    + rb"|sys/(?:"
     rb"net|kernel|vm)/.+|" + _FIRST + rb"/" + _CGROUP + rb".+)"
     rb"|" + _SYS + rb"|" + _CGROUP + rb".+|" + _SETTINGS + rb")",
     re.DOTALL,
