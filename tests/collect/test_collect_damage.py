@@ -49,9 +49,7 @@ def archive(name: str) -> dict[str, str]:
 
 
 def take(name: str, source: Replay, memory: Memory) -> list[Any]:
-    module = collect.collector(name)
-    rows = module.update(source, memory) if hasattr(module, "update") else module.read(source)
-    return list(rows)
+    return list(collect.rows(name, source, {collect.table(name).memory or name: memory}))
 
 
 @pytest.mark.parametrize("name", MINE)

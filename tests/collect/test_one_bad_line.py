@@ -50,10 +50,7 @@ def host(name: str) -> Replay:
 
 
 def rows(name: str, source: Any, memory: collect.Memory) -> Sequence[Any]:
-    module = collect.collector(name)
-    if hasattr(module, "update"):
-        return module.update(source, memory)  # type: ignore[no-any-return]
-    return module.read(source)  # type: ignore[no-any-return]
+    return collect.rows(name, source, {collect.table(name).memory or name: memory})
 
 
 def damaged(where: str, name: str) -> Iterator[tuple[str, str]]:

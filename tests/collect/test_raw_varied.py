@@ -36,10 +36,8 @@ def first(host: str) -> Replay:
 
 def rows(name: str, source: Any, memory: dict[type, object]) -> Sequence[Any] | str:
     """The rows, or the error in words."""
-    module = collect.collector(name)
     try:
-        found = module.update(source, memory) if hasattr(module, "update") else module.read(source)
-        return list(found)
+        return list(collect.rows(name, source, {collect.table(name).memory or name: memory}))
     except (OSError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
 

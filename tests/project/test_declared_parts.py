@@ -35,7 +35,7 @@ REQUIRED = {
     "facts/limits/stages": {"STAGES", "readings"},
 }
 OPTIONAL = {
-    "collect": {"read", "update"},
+    "collect": {"read", "update", "parse"},
     "settings": set(re.findall(r"^    (\w+)(?:\(| {2})", settings.__doc__ or "", re.MULTILINE)),
     "panes": set(OF_PANES),
     "commands": {"GROUP"},
@@ -138,7 +138,7 @@ def of_collector(name: str) -> Iterator[str]:
     module, where = collect.collector(name), f"src/nettop/collect/{name}.py"
     if not module.TABLE.every and name not in EACH_FRAME:
         yield f"{where} has no interval: declare Table(every=10.0) (seconds between readings)"
-    if not hasattr(module, "read") and not hasattr(module, "update"):
+    if not any(hasattr(module, one) for one in ("read", "update", "parse")):
         yield f"{where} lacks `read(source)`"
     if not ORIGIN.search(module.__doc__ or ""):
         yield f"{where}: name the kernel file and the kernel source in the docstring"

@@ -2,7 +2,8 @@
 
 The docstring of a module names the kernel file and the kernel source that it is based on. The
 module has a `Row` (see `frame`) and `read(source) -> Sequence[Row]`, or `update(source, memory) ->
-Sequence[Row]` if it parses only what changed; `update` may return the same row objects again.
+Sequence[Row]` if it parses only what changed; `update` may return the same row objects again. One
+of what is counted in the kernel (`Table.counted`) has `parse(text) -> Sequence[Row]` alone.
 `memory` holds what the collector remembers between readings (see `_table`). Errors are OSError
 (absent, forbidden) or ValueError (unknown format); the sampler lists the sentence under `missing`.
 A table of which a part could not be read is a `Partly`; if the next frame is to read more of it,
@@ -111,6 +112,9 @@ def collector(name: str) -> ModuleType:
 def rows(name: str, source: Source, memories: dict[str, Memory]) -> Sequence[Any]:
     """Read a table; any exception of its collector. `memories` of all tables are kept."""
     module = collector(name)
+    if what := table(name).counted:
+        since: Sequence[Any] = module.parse(source.counted(what))
+        return since
     if not hasattr(module, "update"):
         read: Sequence[Any] = module.read(source)
         return read

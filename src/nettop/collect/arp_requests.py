@@ -12,7 +12,6 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -30,11 +29,6 @@ class Row:
     target: str = label("address that it asks for")
     requests: int = counter("requests since nettop started to listen", "packets")
     seconds: float = gauge("listened for", "s", default=0.0)
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The questions since the first call; OSError as in `host.bpf.arp`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

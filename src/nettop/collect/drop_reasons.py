@@ -18,7 +18,6 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -56,11 +55,6 @@ class Row:
         "NAME@sk_lookup or NAME@xdp/NUMBER",
         default="",
     )
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The drops since the first call; OSError as in `bpf.drops`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.bpf import ABROAD, DEVICE, FILE, PEER, RANGE, SIZE
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -55,11 +54,6 @@ class Row:
         "abroad=NAME[PID]: who listens in another namespace",
         default="",
     )
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The failed calls since the first call; OSError as in `bpf.calls`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -28,11 +27,6 @@ class Row:
     ports: tuple[str, ...] = gauge("ports at which it was")
     moves: int = counter("moves since nettop started to listen", "events")
     seconds: float = gauge("listened for", "s", default=0.0)
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The moves since the first call; OSError as in `host.bpf.moves`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

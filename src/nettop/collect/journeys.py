@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, light
 from ..frame.rates import Partly
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -51,11 +50,6 @@ class Journey(NamedTuple):
     absent: tuple[tuple[str, str], ...]  # stages that this kernel does not show, and why
     rows: Sequence[Row]
     why: str = ""  # lines that could not be read
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The times since the first call; OSError as in `bpf.journey`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from ..frame.fields import gauge, label, light
 from ..frame.rates import Partly
-from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _counted
 from ._table import Table
@@ -67,11 +66,6 @@ class Samples(NamedTuple):
     omitted: int  # samples of rare stacks
     stacks: Mapping[Stack, int]
     why: str = ""  # lines that could not be read
-
-
-def read(source: Source) -> Sequence[Row]:
-    """The samples by class and function; OSError as in `bpf.profile`."""
-    return parse(source.counted(TABLE.counted))
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -74,7 +74,8 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     """
     from dataclasses import replace
 
-    from ..collect import drop_reasons, half_open
+    from .. import collect
+    from ..collect import half_open
     from ..facts.way import walk
     from ..facts.way.flow import loop
     from ..frame.pairs import entries
@@ -85,7 +86,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     seen: dict[str, Sequence[Any]] = {}
     with suppress(OSError, ValueError):  # without the rights nothing is known of it
         if comes and drops:
-            drop_reasons.read(source)
+            collect.rows("drop_reasons", source, {})
     with suppress(OSError):
         if open_ and way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
@@ -94,7 +95,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
             step = unanswered(source, way.flow)
     if comes and drops and source.wait(LOOK):
         with suppress(OSError, ValueError):
-            seen["drop_reasons"] = drop_reasons.read(source)
+            seen["drop_reasons"] = collect.rows("drop_reasons", source, {})
     with suppress(OSError, ValueError):
         if way.case in ("input", "output"):
             seen["half_open"] = half_open.now(source)

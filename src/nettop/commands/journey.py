@@ -126,10 +126,10 @@ def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
 
 
 def _dropped(source: Source) -> Sequence[drop_reasons.Row] | None:
-    from ..collect import drop_reasons
+    from .. import collect
 
     try:
-        return drop_reasons.read(source)
+        return collect.rows("drop_reasons", source, {})
     except (OSError, ValueError):
         return None
 
