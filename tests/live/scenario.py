@@ -19,7 +19,6 @@ never     rules that must not find anything, of whatever severity
 quick     true: `make live` plays it without being asked
 healthy   true: nothing at all may be critical or warning
 obvious   the advice that everybody would give here and that is wrong; `never` names its rule
-cure      {finding, measure, unit, better, sweep}: what `--full` tries (see cure.py)
 """
 
 import tomllib
@@ -34,7 +33,7 @@ LOUD = ("critical", "warning")
 VERDICTS = ("first", "found", "missed", "quiet")
 WORDS = frozenset(
     "name surface profile seconds break load settle mend like facts first expect may never healthy "
-    "obvious cure nic queues router quick".split()
+    "obvious nic queues router quick".split()
 )
 
 
