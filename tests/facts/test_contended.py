@@ -8,6 +8,7 @@ import pytest
 from nettop.collect import program_states, threads, throttling
 from nettop.facts.kinds import thread
 from nettop.facts.kinds.program import build as program_build
+from nettop.facts.means import Means
 from nettop.frame.rates import Entry, Frame
 
 
@@ -25,12 +26,11 @@ def test_who_waits_for_a_cpu_is_told_its_class_and_what_runs_there(
         "program_states": (Entry(program_states.Row(9, "app", thaw="")),),
         "threads": (Entry(now, before=threads.Row(**times, ran=0.0, waited=0.0), seconds=1.0),),
     })  # fmt: skip
-    hog = SimpleNamespace(pid=8, name="reindex", cpu=1, user=99.0, system=0.0, udp_unread=0,
-                          nic=None)  # fmt: skip
+    means = Means(taken={1: {"reindex[8]": 99.0}})
     full, idle = SimpleNamespace(cpu=1, idle=0.0), SimpleNamespace(cpu=0, idle=90.0)
-    known: Any = SimpleNamespace(more={}, processes=(hog,), flows=(), cores=(idle, full))
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(), cores=(idle, full), means=means)
     (found,) = program_build(frame, known)
-    also = "it waits on core 1; there runs also reindex[8] (99% of a core)"
+    also = "it waits on core 1; there runs also reindex[8] (99% of core 1)"
     assert found.does == f"waits for a CPU 100% of the time ({told}{also})"
     assert found.cure.startswith(cure)
 
@@ -51,9 +51,8 @@ def test_a_quota_that_makes_the_wait_is_told_in_place_of_the_other_programs(
         "threads": (Entry(now, before=was, seconds=1.0),),
         "throttling": (Entry(group[0], before=group[1], seconds=1.0),),
     })  # fmt: skip
-    hog = SimpleNamespace(pid=8, name="reindex", cpu=1, user=99.0, system=0.0, udp_unread=0,
-                          nic=None)  # fmt: skip
-    known: Any = SimpleNamespace(more={}, processes=(hog,), flows=(),
+    known: Any = SimpleNamespace(more={}, processes=(), flows=(),
+                                 means=Means(taken={1: {"reindex[8]": 99.0}}),
                                  cores=(SimpleNamespace(cpu=1, idle=0.0),))  # fmt: skip
     (program,), (row,) = program_build(frame, known), thread.build(frame, known)
     assert (program.state, "reindex" in program.does + program.cure) == (state, blames)

@@ -23,7 +23,7 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds.core import Core, CpuPlace
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.nic import Counters, Nic
-from nettop.facts.kinds.process import Tasks
+from nettop.facts.kinds.process import Tasks, mean
 from nettop.facts.place import OnlineCpus
 from nettop.facts.single import triple
 from nettop.frame.rates import Entry, Frame
@@ -188,7 +188,30 @@ def test_the_busiest_programs_of_a_core_are_named_first() -> None:
     entries = [
         Entry(row, replace(row, user=used)) for row, used in zip(rows, (0.1, 0.6, 0.3), strict=True)
     ]
-    assert Tasks.of(entries).on_cpu == {2: ("large[8]", "middle[9]", "small[7]")}
+    tasks = Tasks.of(entries)
+    assert tasks.on_cpu({}) == {2: ("large[8]", "middle[9]", "small[7]")}
+    longer = {2: {"small[7]": 70.0, "gone[6]": 20.0, "large[8]": 9.0}}  # with `middle` not yet
+    assert tasks.on_cpu(longer) == {2: ("small[7]", "middle[9]", "large[8]")}
+
+
+def test_the_threads_of_a_process_are_told_as_that_process_at_the_core_of_each() -> None:
+    whole = task(9, "server", 0, 0.0)
+    workers = [replace(whole, tid=tid, thread=True, name="worker", cpu=tid % 2) for tid in (10, 11)]
+    kernel = task(5, "kworker/1:2", 1, 0.0, kernel=True)
+    entries = [
+        Entry(row, replace(row, user=used, system=0.0))
+        for row, used in zip((whole, *workers, kernel), (0.9, 0.2, 0.6, 0.7), strict=True)
+    ]
+    tasks = Tasks.of(entries)
+    shares = {cpu: {name: round(spent) for name, spent in own.items()}
+              for cpu, own in tasks.taken.items()}  # fmt: skip
+    assert shares == {0: {"server[9]": 30}, 1: {"server[9]": 60}}  # of 10 %, no thread was read
+    assert tasks.on_cpu(tasks.taken)[1] == ("kworker/1:2[5]", "server[9]")
+
+
+def test_what_programs_took_of_a_core_is_a_mean_of_which_absent_ones_have_less() -> None:
+    samples = [{0: {"a[1]": 90.0}, 1: {"b[2]": 50.0}}, {0: {"b[2]": 100.0}}]
+    assert mean(samples) == {0: {"b[2]": 50.0, "a[1]": 45.0}, 1: {"b[2]": 25.0}}
 
 
 def test_the_busiest_thread_of_a_process_is_known_where_its_threads_are_read() -> None:

@@ -9,12 +9,9 @@ from scenes import FAR, RING, lossy
 from scenes.limits import LOSSY, SENDERS, WIRE
 
 from nettop.facts import contended
-from nettop.facts.kinds.core import Load
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.means import means
 from nettop.facts.limits.stages import declared
-from nettop.facts.limits.window import Window
-from nettop.frame.rates import Frame
+from nettop.facts.means import Means
 from nettop.panes import limit, overview, overviewrows, page
 from nettop.panes.corelist import core_cells
 from nettop.panes.parts import altered, load_role
@@ -130,37 +127,32 @@ def test_a_program_crowds_a_core_only_if_it_uses_some_of_it() -> None:
     own = facts.processes[0]
     stage = replace(RX.stage, stage="thread", because="waited for its core")
     one = replace(RX, stage=stage, pid=own.pid)
-    for taken, said in ((0.4, limit.CROWDED), (30.0, "(30%): move one of them")):
-        other = replace(own, pid=own.pid + 1, name="sshd", user=taken, system=0.0)
-        both = replace(facts, processes=(own, other))
+    for taken, said in ((0.4, limit.CROWDED), (30.0, f"(30% of core {own.cpu}): move one of them")):
+        means = Means(taken={own.cpu or 0: {f"{own.name}[{own.pid}]": 60.0, "sshd[7]": taken}})
+        both = replace(facts, means=means)
         assert said in text_of(limit.remedy(replace(scene, facts=both), one, None, 118))
 
 
-def test_the_eater_of_a_core_is_that_of_the_whole_window_in_all_that_is_told() -> None:
+def test_a_full_core_is_taken_by_the_first_process_that_the_list_of_cores_has() -> None:
     scene = lossy()
-    facts, window = scene.facts, Window()
+    facts = scene.facts
     assert facts is not None
-    own = replace(facts.processes[0], cpu=0, allowed=(), pinned=False, user=90.0, system=0.0)
-    python = replace(own, pid=71, name="python", user=80.0)
-    gzip = replace(own, pid=72, name="gzip", user=90.0, cpu=1)
-    iperf3 = replace(own, pid=73, name="iperf3", user=23.0)
-    last = (own, replace(python, cpu=1), gzip, iperf3)  # for a moment it took most of core 0
-    full = Load(70.0, 26.0, 0.0, 4.0, 0.0, 0.0, 0.0)
-    for at, programs in ((1.0, (own, python, gzip)), (2.0, (own, python, gzip)), (3.0, last)):
-        window.add(Frame(at, at, {}), (), {0: full, 1: full}, programs=programs)
-    cores = tuple(replace(one, idle=0.0, iowait=0.0, user=96.0, processes=("iperf3[73]",))
-                  for one in facts.cores[:2])  # fmt: skip
-    facts = replace(facts, cores=cores, processes=last, host=replace(facts.host, idle=0.0))
-    facts = replace(facts, means=means(window, facts))
+    own = replace(facts.processes[0], cpu=0, allowed=(), pinned=False)
+    name = f"{own.name}[{own.pid}]"
+    taken = {0: {name: 90.0, "python[71]": 53.0}, 1: {"gzip[72]": 57.0}}
+    cores = tuple(replace(one, idle=0.0, iowait=0.0, user=96.0, processes=tuple(names))
+                  for one, names in zip(facts.cores, taken.values(), strict=False))  # fmt: skip
+    facts = replace(facts, cores=cores, processes=(own,), host=replace(facts.host, idle=0.0),
+                    means=Means(taken=taken))  # fmt: skip
     stage = replace(RX.stage, stage="thread", because="waited for its core")
     one = replace(RX, stage=stage, pid=own.pid)
-    beside = contended.words(facts, own.pid, on=window.taken())
-    assert beside.startswith("beside it run python[71] (80% of a core), gzip[72] (90% of a core)")
+    beside = contended.words(facts, own.pid)
+    assert beside == "beside it run python[71] (26% of 2 cores), gzip[72] (28%)"
     full_scene = replace(scene, facts=facts, past=History())
     told = text_of(limit.remedy(full_scene, one, None, 118))
-    assert "both cores are full: stop or limit gzip[72] (90% of a core)" in told
+    assert "both cores are full: stop or limit gzip[72] (28% of 2 cores)" in told
     assert full_scene.mean is not None
-    assert [taker(core) for core in full_scene.mean.cores] == [f"{own.name}[{own.pid}]", "gzip[72]"]
+    assert [taker(core) for core in full_scene.mean.cores] == [name, "gzip[72]"]
     names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
     assert "CORE 0" in names
     assert "by python[71]" in figures  # the thread does not wait for itself
@@ -176,19 +168,17 @@ def test_where_segments_are_lost_the_other_end_is_named_at_every_width(width: in
 
 
 @pytest.mark.parametrize(("idle", "told"), [
-    (0.0, "both cores are full: stop or limit gcc[7] (58% of a core)"),
-    (60.0, "core 0 also runs sshd[8] (30%): move one of them"),
+    (0.0, "both cores are full: stop or limit gcc[7] (29% of 2 cores)"),
+    (60.0, "its core also runs sshd[8] (30% of core 0): move one of them"),
 ])  # fmt: skip
 def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: str) -> None:
     scene = lossy()
     facts = scene.facts
     assert facts is not None
     own = replace(facts.processes[0], cpu=0, user=20.0, system=5.0)
-    more = ((7, "gcc", 1, 58.0), (8, "sshd", 0, 30.0))
-    others = tuple(replace(own, pid=pid, name=name, cpu=cpu, user=used, system=0.0)
-                   for pid, name, cpu, used in more)  # fmt: skip
+    taken = {0: {"sshd[8]": 30.0, f"{own.name}[{own.pid}]": 25.0}, 1: {"gcc[7]": 58.0}}
     cores = tuple(replace(facts.cores[0], cpu=cpu, idle=cpu * idle, iowait=0.0) for cpu in (0, 1))
-    known = replace(facts, processes=(own, *others), cores=cores)
+    known = replace(facts, processes=(own,), cores=cores, means=Means(taken=taken))
     stage = replace(RX.stage, stage="thread", because="waited for its core")
     one = replace(RX, stage=stage, pid=own.pid)
     assert told in text_of(limit.remedy(replace(scene, facts=known), one, None, 118))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
 from ..terms import cpulist, units
 from ..terms.text import few
-from .kinds import process, quota
+from .kinds import quota
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
@@ -26,12 +27,12 @@ COUNTS: Final = 10.0  # percent of a CPU: a program that uses less does not crow
 NAMED: Final = 3  # programs that are named
 
 
-def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None = None) -> str:
-    """`it may run on core 1 only; there run also iperf3[28] (38% of a core)`; empty: not known.
+def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
+    """`it may run on core 1 only; there run also iperf3[28] (38% of core 1)`; empty: not known.
 
     Programs are told where the CPUs that it may use have no idle time, first those that took most
-    of its CPU; `on`: what they took, without it that of the last interval. Of a program that is no
-    fact, as it used no CPU time, it is known `at` which CPU it waits.
+    of its CPU. Of a program that is no fact, as it used no CPU time, it is known `at` which CPU it
+    waits.
     """
     own = next((one for one in facts.processes if one.pid == pid), None)
     known = {core.cpu: core.idle for core in facts.cores if core.idle is not None}
@@ -43,8 +44,8 @@ def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None
         pinned = f"it may run on {cores(own.allowed)} only" if own.pinned else ""
     if not cpus or sum(known[cpu] for cpu in cpus) > FULL * len(cpus):
         return pinned
-    on = process.taken([facts.processes]) if on is None else on
-    others = takers(on, cpus, but=pid, near=own.cpu if own is not None else None)
+    near = own.cpu if own is not None else None
+    others = takers(facts.means.taken, cpus, but=pid, near=near)
     if not others:
         return pinned
     run = "runs" if len(others) == 1 else "run"
@@ -55,34 +56,35 @@ def words(facts: Facts, pid: int | None, at: int | None = None, on: Taken | None
 def takers(
     on: Taken, cpus: Iterable[int], *, but: int | None = None, near: int | None = None
 ) -> list[str]:  # fmt: skip
-    """The programs on these CPUs with their shares of a core, without the process `but`.
+    """The programs on these CPUs with their shares of the time of these, without `but`.
 
-    First those that took most of the CPU `near`, then those that took most.
+    `x[7] (38% of core 1)`, `x[7] (19% of 2 cores)`: of what, the first one tells. First those that
+    took most of the CPU `near`, then those that took most.
     """
+    cpus = frozenset(cpus)
     whole: Counter[str] = Counter()
     for cpu in cpus:
         whole.update(on.get(cpu, {}))
     here = on.get(near, {}) if near is not None else {}
     found = sorted(
-        (-here.get(name, 0.0), -spent, f"{name} ({units.percent(spent)} of a core)")
-        for name, spent in whole.items()
-        if spent >= COUNTS and not name.endswith(f"[{but}]")
-    )
-    return [name for *_, name in found]
+        (name for name, spent in whole.items()
+         if spent >= COUNTS and not name.endswith(f"[{but}]")),
+        key=lambda name: (-here.get(name, 0.0), -whole[name], name),
+    )  # fmt: skip
+    # a thread may have run on another CPU before the last one: all together take no more than all
+    each = max(float(len(cpus)), sum(whole.values()) / 100)
+    of = chain([f" of {cores(cpus) if len(cpus) == 1 else f'{len(cpus)} cores'}"], repeat(""))
+    return [f"{name} ({units.percent(whole[name] / each)}{unit})"
+            for name, unit in zip(found, of, strict=False)]  # fmt: skip
 
 
-def crowd(on: Taken, cpus: Iterable[int]) -> str:
-    """The programs that take most of these CPUs, as many as are named; empty: none takes much."""
-    return few(takers(on, cpus), NAMED)
-
-
-def everywhere(facts: Facts, on: Taken, *, but: int | None = None) -> str:
-    """`both cores are full: stop or limit python[7] (58% of a core)`; empty: a core has time."""
+def everywhere(facts: Facts, *, but: int | None = None) -> str:
+    """`both cores are full: stop or limit python[7] (29% of 2 cores)`; empty: a core has time."""
     free = [(one.idle or 0.0) + (one.iowait or 0.0) for one in facts.cores if one.idle is not None]
     if not free or max(free) > FULL:
         return ""
     each = {1: "the core is", 2: "both cores are"}.get(len(free), f"all {len(free)} cores are")
-    every = takers(on, {one.cpu for one in facts.cores}, but=but)
+    every = takers(facts.means.taken, (one.cpu for one in facts.cores), but=but)
     return f"{each} full: stop or limit {next(iter(every), 'other programs')}"
 
 

@@ -29,6 +29,7 @@ from .limits.ladder import Ladder, labelled
 from .limits.means import means
 from .limits.stages import way
 from .lines import Lines, aliases, assign, number, owners, queues
+from .means import Means
 from .memo import Memo, rows
 from .place import OnlineCpus
 from .port import STILL, Port, ports
@@ -115,12 +116,8 @@ class Joiner:
             self.memory,
         )  # fmt: skip
         doubts = self._doubts(landing, sockets, moment, still.host.kernel)
-        tasks = self.memo.get(
-            "tasks",
-            (tables.get("processes"),),
-            lambda: Tasks.of(tables.get("processes", ())),
-            rates=True,
-        )
+        tasks = self._of_frame("processes", Tasks.of, frame)
+        taken = self.ladder.window.take(frame.at, tasks.taken)
         cores = core.build(frame, place.spots, load, self._duty(frame, moment, tasks))
         if still.host.container:
             dropped = total(nic.per_s.rx_dropped for nic in moment.nics)
@@ -162,7 +159,7 @@ class Joiner:
                 {direction: way(direction) for direction in ("rx", "tx")},
                 single.drop_reasons(tables.get("drop_reasons")),
             ), still.sysctls,
-            frame.missing, elsewhere=around,
+            frame.missing, means=Means(taken=taken), elsewhere=around,
         )  # fmt: skip
         own = built(facts, lambda kind, known: self._own(kind, frame, known))
         facts = replace(facts, more=own, flows=facts.flows + around)
@@ -332,7 +329,8 @@ class Joiner:
             moment.net_irqs, moment.all_irqs,
             {cpu: tuple(found) for cpu, found in nics.items()},
             {cpu: tuple(found) for cpu, found in names.items()},
-            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, doing, moment.counted,
+            tasks.on_cpu(self.ladder.window.taken), tasks.ksoftirqd, clocks, deep, doing,
+            moment.counted,
         )  # fmt: skip
 
 

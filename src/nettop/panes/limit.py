@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 
 CROWDED: Final = "give the thread a core of its own, or stop what else runs there"
-SHARES: Final = 5.0  # percent of a core: a program that uses less does not crowd it
 BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 PAYLOAD: Final = "wire"  # the stage whose capacity is that of TCP payload
@@ -184,25 +183,20 @@ def _other(limit: Limit) -> str:
 def _crowded(scene: Scene, limit: Limit) -> str:
     """What to do for a program that waits for its core: a move helps if another one has time."""
     from ..facts import contended  # after the first paint
-    from ..facts.kinds import process
 
     facts = scene.facts
     pid = limit.pid
     if facts is None:
         return CROWDED
-    taken = facts.means.taken or process.taken([facts.processes])
-    if full := contended.everywhere(facts, taken, but=pid):
+    if full := contended.everywhere(facts, but=pid):
         return full
     if limit.stage.stage == CORE:
         return declared()[CORE].advice
     own = next((one for one in facts.processes if one.pid == pid), None)
     if own is None or own.cpu is None:
         return CROWDED
-    others = (pair for pair in taken.get(own.cpu, {}).items() if not pair[0].endswith(f"[{pid}]"))
-    first, share_of = next(others, ("", 0.0))
-    if share_of < SHARES:
-        return CROWDED
-    return f"core {own.cpu} also runs {first} ({share_of:.0f}%): move one of them"
+    others = contended.takers(facts.means.taken, [own.cpu], but=pid)
+    return f"its core also runs {others[0]}: move one of them" if others else CROWDED
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:

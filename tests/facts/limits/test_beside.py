@@ -5,9 +5,11 @@ from typing import Any
 from asleep import asleep
 from flow_tables import Tables, task
 from folded import folded
-from limit_frames import AWAY, flow, limits, moment
+from limit_frames import AWAY, every, flow, limits, moment
 
 from nettop.collect import threads, waits
+from nettop.facts.kinds.thread import Thread
+from nettop.facts.limits.means import over
 
 ROOM = {**AWAY, "wmem_queued": 0}
 
@@ -45,11 +47,11 @@ def test_what_a_thread_waits_for_beside_its_core(
 
 
 @folded(("own", "idle", "told"), [
-    ({"allowed": (1,)}, 0.0, "core 1 only; there run also b[9] (60% of a core), c[10] (20%"),
+    ({"allowed": (1,)}, 0.0, "core 1 only; there run also b[9] (52% of core 1), c[10] (17%)"),
     ({"allowed": (0, 1)}, 0.5, "it may run on cores 0-1 only"),  # they have time
-    ({"allowed": (0, 1, 2, 3)}, 0.0, "beside it run b[9] (60% of a core), c[10] (20% of a core), "),
+    ({"allowed": (0, 1, 2, 3)}, 0.0, "beside it run b[9] (15% of 4 cores), c[10] (5"),
     ({"allowed": (0, 1, 2, 3)}, 0.5, ""),
-    ({}, 0.0, "d[11] (12% of a core) and 1 more"),
+    ({}, 0.0, "d[11] (3.0%) and 1 more"),
 ])  # fmt: skip
 def test_the_programs_on_the_cores_for_which_a_thread_waits_are_named(
     own: dict[str, Any], idle: float, told: str
@@ -64,7 +66,28 @@ def test_the_programs_on_the_cores_for_which_a_thread_waits_are_named(
 
     why = flow(limits(at)).stage.because
     assert told in why
-    assert bool(told) is ("of a core" in why or "only" in why)
+    assert bool(told) is ("cores)" in why or "only" in why)
+
+
+def test_the_verdict_the_finding_and_the_core_name_the_same_programs_with_the_same_shares() -> None:
+    """Of the whole window: in its last second, another program took most of the core."""
+
+    def at(s: float) -> Tables:
+        last = max(0.0, s - 5)
+        known = [task(7, "iperf3", 1, 0.25 * s, waited=0.6 * s, allowed=(1,)),
+                 task(9, "b", 1, 0.6 * s - 0.5 * last), task(10, "c", 1, 0.1 * s + 0.5 * last),
+                 task(11, "d", 0 if s > 5 else 1, 0.02 * s)]  # fmt: skip
+        return moment(s, rates={"busy_time": 50_000}, gauges=ROOM, ran=0.3, waited=0.6,
+                      idle=(0.0,) * 4, more={"processes": known})  # fmt: skip
+
+    facts = every(at)[-1]
+    told = "it may run on core 1 only; there run also b[9] (52% of core 1), c[10] (18%)"
+    assert flow(facts.limits).stage.because.endswith(told)
+    (found,) = facts.more["thread"]
+    assert isinstance(found, Thread)
+    assert found.crowd == told
+    for cores in (facts.cores, over(facts).cores):
+        assert cores[1].processes == ("b[9]", "iperf3[7]", "c[10]")  # d is there no more
 
 
 @folded(("word", "ran", "asleep", "told"), [

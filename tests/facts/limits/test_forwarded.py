@@ -63,13 +63,12 @@ def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Li
     facts = router(1e5, 1e5)
     cores = tuple(replace(facts.cores[0], cpu=cpu, processed=each)
                   for cpu, each in enumerate(packets))  # fmt: skip
-    programs = tuple(replace(facts.processes[0], pid=cpu, name="python", cpu=cpu, system=0.0,
-                             user=100 - soft - part) for cpu, part in enumerate(idle))  # fmt: skip
-    facts = replace(facts, cores=cores, processes=programs)
+    facts = replace(facts, cores=cores)
     window = Window()
     load = {cpu: Load(100 - soft - part, 0.0, 0.0, soft, 0.0, 0.0, part)
             for cpu, part in enumerate(idle)}  # fmt: skip
-    window.add(Frame(1.0, 1.0, {}), (), load, programs=programs)
+    window.add(Frame(1.0, 1.0, {}), (), load)
+    window.take(1.0, {cpu: {f"python[{cpu}]": 100 - soft - part} for cpu, part in enumerate(idle)})
     nics, forwards = [WAY, OTHER], forwarded(facts)
     return Interfaces().build(nics, (), forwards=forwards, cpu=spent(window, facts))[0]
 
@@ -77,8 +76,8 @@ def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Li
 @pytest.mark.parametrize(
     ("idle", "soft", "packets", "because"),
     [
-        ((0.0, 1.0), 8.0, (9e4, 9e4), "cores 0-1 are full, by python[0] (92% of a core), python"),
-        ((0.0, 1.0), 8.0, (9e4, 1e2), "cores 0-1 are full, by python[0] (92% of a core), python"),
+        ((0.0, 1.0), 8.0, (9e4, 9e4), "cores 0-1 are full, by python[0] (46% of 2 cores), python"),
+        ((0.0, 1.0), 8.0, (9e4, 1e2), "cores 0-1 are full, by python[0] (46% of 2 cores), python"),
         ((0.0, 60.0), 90.0, (9e4, 1e2), "core 0 is full, by interrupts; the forwarded traffic"),
         ((0.0, 60.0), 8.0, (9e4, 1e2), ""),  # its programs can run on core 1
         ((0.0, 60.0), 90.0, (9e4, 9e4), ""),  # core 1 takes packets too, and has time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 from operator import attrgetter
@@ -69,20 +69,16 @@ KIND = Kind(
 
 
 Taken: TypeAlias = Mapping[int, Mapping[str, float]]
-"""Percent of each CPU that programs, NAME[PID], took of it; the largest first."""
+"""Percent of each CPU that processes, NAME[PID], took of it; the largest first."""
 
 
-def taken(samples: Sequence[Iterable[Process]]) -> Taken:
-    """The mean of these samples; in each, a program's time is of the CPU where it ran last."""
+def mean(samples: Sequence[Taken]) -> Taken:
+    """The mean of these samples."""
     found: dict[int, Counter[str]] = {}
-    for one in chain.from_iterable(samples):
-        if one.cpu is not None and (one.user or one.system):
-            own = found.setdefault(one.cpu, Counter())
-            own[f"{one.name}[{one.pid}]"] += (one.user or 0.0) + (one.system or 0.0)  # type: ignore[assignment]
-    return {
-        cpu: {name: spent / len(samples) for name, spent in own.most_common()}
-        for cpu, own in found.items()
-    }
+    for cpu, own in chain.from_iterable(one.items() for one in samples):
+        for name, spent in own.items():
+            found.setdefault(cpu, Counter())[name] += spent / len(samples)  # type: ignore[assignment]
+    return {cpu: dict(own.most_common()) for cpu, own in found.items()}
 
 
 @dataclass(slots=True)
@@ -120,33 +116,40 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """All processes of a frame, and the busiest of each CPU."""
+    """All processes of a frame, and what they took of each CPU."""
 
     by_pid: Mapping[int, Task] = field(default_factory=dict)
-    on_cpu: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    taken: Taken = field(default_factory=dict)  # by programs
+    served: Taken = field(default_factory=dict)  # by kernel threads
     ksoftirqd: Mapping[int, float] = field(default_factory=dict)
     busiest: Sequence[int] = ()
 
     @classmethod
     def of(cls, entries: Sequence[Entry[ProcessRow]]) -> Tasks:
-        """Tasks from the table `processes`, which also has the threads of busy processes."""
+        """Tasks from the table `processes`, which also has the threads of busy processes.
+
+        The time of a thread is of the CPU where it ran last; that of a process whose threads were
+        not read is of the CPU of the process.
+        """
         busiest: dict[int, tuple[float, int | None]] = {}
-        threaded: set[int] = set()
-        sits: dict[int, list[tuple[float, str]]] = {}
+        apart: Counter[int] = Counter()  # percent that threads took, by process
+        names = {entry.now.pid: entry.now.name for entry in entries if not entry.now.thread}
+        both: tuple[dict[int, Counter[str]], ...] = {}, {}
         ksoftirqd: dict[int, float] = {}
         spends = [0.0 if entry.still else _spent(entry.per_s) for entry in entries]
         for entry, spent in zip(entries, spends, strict=True):
             row = entry.now
             if row.thread:
-                threaded.add(row.pid)
+                apart[row.pid] += spent or 0.0  # type: ignore[assignment]
                 if spent is not None and spent > busiest.get(row.pid, (-1.0, None))[0]:
                     busiest[row.pid] = spent, row.cpu
         by_pid: dict[int, Task] = {}
         for entry, spent in zip(entries, spends, strict=True):
             row = entry.now
-            single = row.thread or row.pid not in threaded
-            if single and spent is not None and spent >= SITS and row.cpu is not None:
-                sits.setdefault(row.cpu, []).append((spent, f"{row.name}[{row.pid}]"))
+            own = (spent or 0.0) - (0.0 if row.thread else apart[row.pid])
+            if own > 0 and row.cpu is not None:
+                of = both[row.kernel].setdefault(row.cpu, Counter())
+                of[f"{names.get(row.pid, row.name)}[{row.pid}]"] += own  # type: ignore[assignment]
             if row.thread:
                 continue
             soft = row.kernel and row.name.startswith("ksoftirqd/")
@@ -165,12 +168,20 @@ class Tasks:
                 cpu,
                 most,
             )
-        on_cpu = {
-            cpu: tuple(dict.fromkeys(name for _, name in sorted(found, reverse=True)))[:NAMED]
-            for cpu, found in sits.items()
-        }
         load = {pid: spent for pid, task in by_pid.items() if (spent := _load(task)) > 0}
-        return cls(by_pid, on_cpu, ksoftirqd, heapq.nlargest(BUSIEST, load, key=load.__getitem__))
+        busy = heapq.nlargest(BUSIEST, load, key=load.__getitem__)
+        return cls(by_pid, mean([both[0]]), mean([both[1]]), ksoftirqd, busy)
+
+    def on_cpu(self, taken: Taken) -> dict[int, tuple[str, ...]]:
+        """The processes on each CPU, first that which took most of it: `taken` of a longer time."""
+        found = {}
+        for cpu in self.taken.keys() | self.served.keys():
+            here = {**self.served.get(cpu, {}), **self.taken.get(cpu, {})}
+            rank = {**here, **taken.get(cpu, {})}
+            names = sorted((name for name, spent in here.items() if spent >= SITS),
+                           key=rank.__getitem__, reverse=True)  # fmt: skip
+            found[cpu] = tuple(names[:NAMED])
+        return found
 
 
 def build(

@@ -24,6 +24,7 @@ from functools import lru_cache
 from typing import Final
 
 from ...terms.dataclass import dataclass
+from ...terms.text import few
 from .. import Facts, contended
 from ..flow_words import MOST
 from ..kinds.nic import Nic
@@ -263,7 +264,7 @@ def spent(window: Window, facts: Facts) -> Reading | None:
     if len(full) < len(taken) and not alone:
         return None
     most = max(serving, key=kernel.__getitem__)
-    by = "interrupts" if alone else contended.crowd(window.taken(), full)
+    by = "interrupts" if alone else few(contended.takers(window.taken, full), contended.NAMED)
     named = serving if alone else full
     why = f"{contended.cores(named)} {'is' if len(named) == 1 else 'are'} full"
     why += f", by {by}" if by else ""

@@ -207,7 +207,7 @@ class Ladder:
         `load` is that of each CPU in this frame, where it is already computed.
         """
         drops = facts.host.cpu_backlog_drops
-        self.window.add(frame, facts.nics, load, facts.paths, drops, facts.processes)
+        self.window.add(frame, facts.nics, load, facts.paths, drops)
         every = [*looks(self.window, facts), *looks_elsewhere(self.window, facts),
                  *sending(self.window, frame, facts)]  # fmt: skip
         found = self._judged(sorted(every, key=lambda look: look.over == "nic"))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from ..flow_words import part
 from ..kinds.core import Core
 from ..kinds.path import Path, summed
-from ..kinds.process import NAMED
 from ..means import Means
 from . import SECONDS
 from .looks import of_subflow
@@ -60,14 +59,13 @@ def means(window: Window, facts: Facts) -> Means:
     cores = {core.cpu: _core(window, core) for core in facts.cores
              if core.idle is not None and core.idle < HALF}  # fmt: skip
     return Means(min(SECONDS, passed), window.passed or 1.0, known, _flows(window, facts), paths,
-                 cores, window.taken(), dropped)  # fmt: skip
+                 cores, window.taken, dropped)  # fmt: skip
 
 
 def _core(window: Window, core: Core) -> Core:
-    """The core with its mean load and the programs that took most of it."""
+    """The core with its mean load."""
     load: Mapping[str, Any] = window.core(core.cpu) or {}
-    names = tuple(window.taken().get(core.cpu, ()))[:NAMED]
-    return replace(core, **load, processes=names or core.processes)
+    return replace(core, **load)
 
 
 def _flows(window: Window, facts: Facts) -> Mapping[str, Mapping[str, Any]]:

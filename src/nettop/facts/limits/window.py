@@ -18,10 +18,11 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from .. import elsewhere, port
 from ..flow_words import joined
+from ..kinds import process
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 from ..kinds.path import Path
-from ..kinds.process import Process, Taken, taken
+from ..kinds.process import Taken
 from ..wiring import Routes
 from . import SECONDS
 
@@ -179,7 +180,8 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     paths: dict[tuple[str, str], deque[tuple[float, Path]]] = field(default_factory=dict)
     backlog: dict[str, deque[tuple[float, float | None]]] = field(default_factory=dict)
-    programs: dict[str, deque[tuple[float, Sequence[Process]]]] = field(default_factory=dict)
+    programs: dict[str, deque[tuple[float, Taken]]] = field(default_factory=dict)
+    taken: Taken = field(default_factory=dict)  # what programs took of each CPU, the mean
     rated: tuple[object, Mapping[str, Any]] = (None, MappingProxyType({}))  # of `means`
     begun: float | None = None  # when the first frame was added
     at: float = 0.0  # when the last one was
@@ -200,9 +202,9 @@ class Window:
 
     def add(
         self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None,
-        paths: Sequence[Path] = (), backlog: float | None = None, programs: Sequence[Process] = (),
+        paths: Sequence[Path] = (), backlog: float | None = None,
     ) -> None:  # fmt: skip
-        """Add one frame, its interfaces, the load of CPUs, the paths through interfaces, programs.
+        """Add one frame, its interfaces, the load of CPUs, the paths through interfaces.
 
         The load is computed from the frame where none is given. `backlog`: what the host drops
         there, packets/s.
@@ -244,7 +246,12 @@ class Window:
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
         _keep(self.paths, {(path.nic, path.direction): path for path in paths}, frame.at)
         _keep(self.backlog, {"": backlog}, frame.at)
-        _keep(self.programs, {"": [one for one in programs if one.user or one.system]}, frame.at)
+
+    def take(self, at: float, now: Taken) -> Taken:
+        """Add what programs took of each CPU in the last interval; the mean."""
+        _keep(self.programs, {"": now}, at)
+        self.taken = process.mean([some for _, some in self.programs[""] if some])
+        return self.taken
 
     def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
         """The interfaces to keep; if there are many, without resting virtual ones."""
@@ -297,11 +304,6 @@ class Window:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
         series = self.cores.get(cpu) if cpu is not None else None
         return self.once(("core", cpu), lambda: _load(series)) if series else None
-
-    def taken(self) -> Taken:
-        """What programs took of each CPU."""
-        past = self.programs.get("", ())
-        return self.once("taken", lambda: taken([some for _, some in past if some]))
 
     def counted(self, interface: str, counter: str) -> float | None:
         """The mean rate of a counter of an interface, per second; None when it is not known."""

@@ -275,7 +275,7 @@ def crowd(look: Look, pid: int, one: Thread) -> str:
     """What else runs on the CPUs for which a thread waits; empty: it gets what it wants."""
     if one.waited < KEPT or one.throttled >= HALF:
         return ""
-    return contended.words(look.facts, pid, on=look.window.taken())
+    return contended.words(look.facts, pid)
 
 
 def _writes(look: Look) -> str:
