@@ -1,10 +1,12 @@
 """When the screen counts drops and failed calls, and what it shows between two counts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nettop import collect
 from nettop.host.recording import Replay, load
 from nettop.host.source import Live
 from nettop.panes.interfaces import reasons
@@ -101,7 +103,8 @@ def found(one: Observation) -> list[str]:
 def test_what_was_counted_stays_until_the_next_look_and_nothing_is_attached_meanwhile() -> None:
     host = Host()
     seen = looks(host, 6)
-    assert [one.counting for one in seen] == [False, False, False, True, True, False]
+    ran = [one.counting is not None for one in seen]
+    assert ran == [False, False, False, True, True, False]
     assert not host.begun
     assert [bool(found(one)) for one in seen] == [False] * 5 + [True]
     (drop,) = seen[-1].facts.more["drop"]
@@ -110,7 +113,7 @@ def test_what_was_counted_stays_until_the_next_look_and_nothing_is_attached_mean
     host = Host()
     later = looks(host, 75)
     assert [bool(found(one)) for one in later[5:]] == [True] * 70
-    assert [at for at, one in enumerate(later) if one.counting] == [3, 4, 63, 64]
+    assert [at for at, one in enumerate(later) if one.counting is not None] == [3, 4, 63, 64]
     assert not host.begun
 
 
@@ -155,14 +158,36 @@ def test_the_configuration_forbids_it_and_a_count_without_end_replaces_it(
     assert observer.short_look is None
 
 
-def test_the_header_says_that_it_runs() -> None:
+def test_the_header_says_that_it_runs_and_its_cost() -> None:
     host = Host()
     for one in looks(host, 5):
         scene = scene_of(one, History(), Plans(host))
-        said = "counting drops and failed calls, sampling cores" in text_of(
-            header(scene, View(), 160)
-        )
-        assert said == one.counting
+        said = "counting drops" in text_of(header(scene, View(), 160))
+        assert said == (one.counting is not None)
+    told = text_of(header(replace(scene, counting=0.095), View(), 160))
+    assert "counting drops and failed calls, sampling cores: 95 ms of CPU" in told
+
+
+class Clock:
+    """The CPU time of this thread: each question of the kernel takes 20 ms of it."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def __call__(self) -> float:
+        return self.host.asked * 0.020
+
+
+def test_its_cost_is_that_of_its_begin_and_of_reading_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Host()
+    monkeypatch.setattr("time.thread_time", Clock(host))
+    costs = [one.counting for one in looks(host, 65)]
+    begin = len(collect.deep()) * 0.020
+    assert costs[3:6] == [pytest.approx(begin), pytest.approx(begin), None]
+    # then each table is read once, and what came in bursts once more
+    assert costs[63] == pytest.approx(2 * begin + 2 * 0.020)
 
 
 class Monitored(Host):
@@ -176,7 +201,7 @@ class Monitored(Host):
 
 def test_a_kernel_that_counts_drops_alone_is_looked_at_each_minute() -> None:
     seen = looks(Monitored(), 75)
-    assert [at for at, one in enumerate(seen) if one.counting] == [3, 4, 63, 64]
+    assert [at for at, one in enumerate(seen) if one.counting is not None] == [3, 4, 63, 64]
     assert found(seen[-1])
     assert seen[-1].frame.missing["drop_reasons"] == "the drop monitor counts instead"
 

@@ -48,8 +48,9 @@ def header(scene: Scene, view: View, width: int) -> Line:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
         right.append(("● rec  ", "bad"))
-    if scene.counting and width >= QUIET_FROM:
-        right.append(("counting drops and failed calls, sampling cores  ", "dim"))
+    if scene.counting is not None and width >= QUIET_FROM:
+        cost = seconds(scene.counting)
+        right.append((f"counting drops and failed calls, sampling cores: {cost} of CPU  ", "dim"))
     idle = scene.quiet > scene.interval and width >= QUIET_FROM
     every = _quiet(scene) if idle else seconds(scene.interval)
     brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight

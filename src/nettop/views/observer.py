@@ -50,8 +50,8 @@ class Observation:
     """Seconds since these tables were read."""
     quiet: float = 0.0
     """Seconds between readings of most tables while no data moves; 0: they are read as usual."""
-    counting: bool = False
-    """Whether programs in the kernel count during a short look."""
+    counting: float | None = None
+    """CPU seconds that the short look which runs takes here; None: none runs."""
 
 
 class Observer:
@@ -88,6 +88,7 @@ class Observer:
         self._counted = recorded(source)
         self.short_look: ShortLook | None = None
         self._looks = False  # whether it runs
+        self._begins = self._reads = 0.0  # CPU seconds: its begin, and the end of the last one
         self._begun: tuple[Frame, Facts] | None = None  # the first frame of the look
         self._losses: Accounting | None = None  # of the last look
         self._rhythms: tuple[Rhythm, ...] = ()  # the same
@@ -174,17 +175,20 @@ class Observer:
                 self.sampler.refresh((*counted, *COUNTERS))
             return self._looks
         if not self._looks:
-            self._looks = True
+            self._looks, begun = True, time.thread_time()
             self.sampler.refresh(COUNTERS)
             for what in counted.values():
                 with suppress(OSError):  # its table says why
                     self.source.counted(what)
+            self._begins = time.thread_time() - begun
         return False
 
     def _look_ended(self, frame: Frame) -> None:
-        self._looks = False
+        self._looks, begun = False, time.thread_time()
         self._rhythms = rhythms(self.source, *BURSTS)
         self._end_counting()
+        read = sum(cost for name, cost in self.sampler.spent.items() if name in self._counted)
+        self._reads = read + time.thread_time() - begun
         if self.short_look is not None and not frame.tables.keys() & self._counted:
             self.short_look.refused()
 
@@ -256,7 +260,7 @@ class Observer:
         self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
         seen = self._accounted(self.observation(frame), ends=ends)
-        observation = replace(seen, counting=self._looks)
+        observation = replace(seen, counting=self._begins + self._reads if self._looks else None)
         if self.short_look is not None:
             self.short_look.judged(frame.at, observation.judgement.problems())
         if before is not None:

@@ -245,7 +245,7 @@ class Scene:
         default_factory=dict, metadata=_MOMENT
     )  # seconds between readings of tables that wait longer, to keep the budget
     quiet: float = field(default=0.0, metadata=_MOMENT)  # the same, while no data moves
-    counting: bool = field(default=False, metadata=_MOMENT)  # programs in the kernel count shortly
+    counting: float | None = field(default=None, metadata=_MOMENT)  # CPU s of a short look's run
     ages: Mapping[str, float] = field(default_factory=dict, metadata=_MOMENT)  # s, of `stretched`
 
     peer: Peer | None = field(default=None, metadata=_MOMENT)
