@@ -255,3 +255,23 @@ def test_the_scale_of_the_interval_has_its_own_ends_and_no_gain_in_the_middle() 
     assert scale.split()[0] == "-44%"
     assert scale.split()[-1] == "+44%"
     assert abs(scale.index("│") - (below.index("no gain") + 3)) <= 1
+
+
+def test_the_runs_of_a_test_are_one_row_of_the_journal() -> None:
+    def run(number: int, after: str, state: str = "reverted") -> JournalEntry:
+        return JournalEntry(
+            str(number), WALL + number, "ring.rx@eth0", "256", after, state, "rx-ring-overrun@eth0",
+            test="812-1",
+        )  # fmt: skip
+
+    made = JournalEntry("9", WALL + 9, "mtu@eth1", "1500", "9000", "applied", space="blue")
+    journal_ = (run(1, "512"), run(2, "512"), run(3, "1024"), run(4, "512", "held"), made)
+    scene = replace(storied(), journal=journal_)
+    view = View(pane="journal")
+    assert journal.items(scene, view) == ("9", "4", "3")
+    told = words(journal.lines(scene, view.at(on="4"), 160, 30))
+    assert "3 runs for rx-ring-overrun@eth0" in told
+    assert "a test set it 3 times; this is its last run" in told
+    assert "mtu@eth1 in blue" in told
+    assert journal.undoes(scene, "4") == [run(4, "512", "held")]
+    assert journal.items(scene, view.at(filter="held")) == ("4",)

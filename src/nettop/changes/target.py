@@ -95,7 +95,7 @@ def _find(entry: JournaledChange, host: Host, survey: Survey | None, *, force: b
         return _gone("the host was rebooted: the change is gone")
     if not settings.namespaced(address):
         return _of_the_host(entry, address, host)
-    ours = _ours(entry)
+    ours = made_here(entry)
     if not settings.device(address):
         return _of_the_host(entry, address, host) if ours else _namespace(entry, survey)
     if not entry.identity:
@@ -143,7 +143,7 @@ def _gone(because: str) -> Target:
     return Target(None, because, gone=True)
 
 
-def _ours(entry: JournaledChange) -> bool:
+def made_here(entry: JournaledChange) -> bool:
     """Whether the entry was made in the namespace of this process."""
     here = context.netns()
     if entry.netns_cookie and here.cookie:

@@ -77,10 +77,19 @@ OVERTAKEN: Final = ("! changed since", "warn")
 
 
 def rows_of(scene: Scene, view: View) -> list[JournalEntry]:
-    """The entries that match the filter, by default newest first."""
+    """The entries that match the filter, by default newest first; those of a test are one."""
     text = view.spot.filter
     rows = [e for e in changes(scene) if matches(text, e.id, e.setting, e.state, e.finding)]
-    return ordered(rows, ORDERS, view.spot)
+    return ordered(_together(rows), ORDERS, view.spot)
+
+
+def _together(rows: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """The runs of an experiment as the last of them, for each value that it tests."""
+    known: dict[tuple[str, ...], JournalEntry] = {}
+    for one in sorted(rows, key=lambda one: one.wall):
+        key = (one.test, one.setting, one.after) if one.test else (one.id,)
+        known[key] = replace(one, runs=known[key].runs + 1 if key in known else 1)
+    return list(known.values())
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -201,8 +210,10 @@ def detail(entry: JournalEntry, scene: Scene, width: int) -> list[Line]:
     name = entry.setting if entry.state == SEEN else entry.id
     out = [section(name, when(entry.wall), width)]
     host = f"{entry.host}: " if entry.host else ""
-    values = f" {host}{entry.setting}: {entry.before} → {entry.after}"
+    values = f" {host}{_where(entry)}: {entry.before} → {entry.after}"
     out.append(line(values, (f"   {state}", role)))
+    if entry.runs > 1:
+        out.append(line((f" a test set it {entry.runs} times; this is its last run", "dim")))
     pending = next((p for p in scene.pending if p.id == entry.id), None)
     if pending is not None:
         left = seconds(round(scene.left(pending)))
@@ -236,12 +247,23 @@ def _row(entry: JournalEntry, sizes: list[int]) -> Line:
     state, role = _state(entry)
     seen = entry.state == SEEN
     values = (
-        (f" {state}", role), entry.setting, *_values(entry.before, entry.after, sizes),
+        (f" {state}", role), _where(entry), *_values(entry.before, entry.after, sizes),
         (when(entry.wall)[:19], "dim"),
-        (entry.finding or ("not recorded" if seen else "by hand"), "dim"),
+        (_because(entry), "dim"),
         ("" if seen else entry.user, "dim"), ("" if seen else entry.id, "dim"),
     )  # fmt: skip
     return row(values, _COLUMNS, sizes)
+
+
+def _where(entry: JournalEntry) -> str:
+    """The setting, with its network namespace where that is another one."""
+    return f"{entry.setting} in {entry.space}" if entry.space else entry.setting
+
+
+def _because(entry: JournalEntry) -> str:
+    """The finding for which it was made, and how often a test did."""
+    why = entry.finding or ("not recorded" if entry.state == SEEN else "by hand")
+    return f"{entry.runs} runs for {why}" if entry.runs > 1 else why
 
 
 def _values(before: str, after: str, sizes: Sequence[int]) -> tuple[Cell, Cell]:

@@ -331,7 +331,7 @@ def _entry(one: Document) -> JournalEntry:
     return JournalEntry(
         _text(one, "id"), float(str(one["time"])), _text(one, "setting"), value_of(one["before"]),
         value_of(after), _text(one, "state"), _text(one, "finding"), _text(one, "who"),
-        _text(one, "because"), _text(one, "since"),
+        _text(one, "because"), _text(one, "since"), test=_text(one, "keeper"),
     )  # fmt: skip
 
 

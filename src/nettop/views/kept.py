@@ -166,12 +166,15 @@ def journal(host: Host) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     """
     from ..changes.journal import Journal
     from ..changes.status import overtaken
+    from ..changes.target import made_here
 
     entries = Journal().entries()
     changes = tuple(
         JournalEntry(
             str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
             e.state, e.finding, e.who, e.because, overtaken(e, host, entries) if e.open else "",
+            space="" if made_here(e) else e.netns_name or "another network namespace",
+            test=e.keeper,
         )
         for e in entries
     )  # fmt: skip
@@ -219,6 +222,7 @@ def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
             f"{ROOTS}{e['id']}", float(e["time"]), str(e["setting"]), value_text(e["before"]),
             value_text(e.get("after", e["wanted"])), str(e["state"]), str(e.get("finding", "")),
             str(e.get("who", "")), str(e.get("because", "")), str(e.get("since", "")),
+            test=str(e.get("keeper", "")),
         )
         for e in entries
     )  # fmt: skip

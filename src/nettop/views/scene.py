@@ -93,6 +93,9 @@ class JournalEntry:
     since: str = ""  # how something else changed the setting since
     host: str = ""  # the other end of the flows, where it was made there
     way: str = ""  # the words that run the nettop of another host, where it was made there
+    space: str = ""  # the network namespace in which it was made, if that is another one
+    test: str = ""  # the experiment that made it for one run, and reverts it; empty: none did
+    runs: int = 1  # of it that are shown as this one
 
 
 @dataclass(frozen=True, slots=True)
