@@ -103,15 +103,13 @@ def _interfaces(source: Source) -> dict[str, str]:
 def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
     """Count for that time; of a recording, what it has. Refused (3) where nothing is counted."""
     from ..collect import drop_reasons, journeys
+    from ..sampling.sampler import SAMPLES, paced
     from ..views.observer import rhythms
 
     counted = (journeys.TABLE.counted, drop_reasons.TABLE.counted)
     try:
         answer, drops = source.counted(journeys.TABLE.counted), _dropped(source)
-        until = source.now() + seconds
-        while source.ends or source.now() < until:
-            if not source.wait(min(STEP, until - source.now()) if source.live else STEP):
-                break
+        for _ in paced(source, seconds, min(STEP, seconds / SAMPLES)):
             answer = source.counted(journeys.TABLE.counted)
         if drops is not None:
             drops = _dropped(source)

@@ -91,6 +91,7 @@ def sample(source: Source, seconds: float) -> tuple[Samples, Cost | None]:
     Of a recording the last ones, which cost nothing. Refused (3) if there are none.
     """
     from ..collect import profiles
+    from ..sampling.sampler import SAMPLES, paced
 
     spent: list[float] = []
 
@@ -102,10 +103,7 @@ def sample(source: Source, seconds: float) -> tuple[Samples, Cost | None]:
 
     try:
         answer = read()
-        until = source.now() + seconds
-        while source.ends or source.now() < until:
-            if not source.wait(min(STEP, until - source.now()) if source.live else STEP):
-                break
+        for _ in paced(source, seconds, min(STEP, seconds / SAMPLES)):
             answer = read()
         known = profiles.samples(answer)
     except (OSError, ValueError) as error:

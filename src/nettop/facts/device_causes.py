@@ -7,7 +7,7 @@ about what arrives: drivers/net/vxlan/vxlan_core.c, vxlan_rcv().
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ..collect._counted import TURNED
@@ -154,16 +154,18 @@ def dead(seen: Any) -> Mapping[str, Any]:
 
     The kernel gives such an interface a queue that drops all (noop_enqueue()).
     """
-    links, nics = seen.host.links, seen.drop.nics.split(", ")
-    every = all(nic in links and links[nic].up and links[nic].carrier is False for nic in nics)
-    return {"nic": seen.drop.nic} if every else {}
+    return _of_all(seen, lambda link: link.up and link.carrier is False)
 
 
 def down(seen: Any) -> Mapping[str, Any]:
     """An interface that is down, whose queue drops all; as lo, to which routes still lead."""
+    return _of_all(seen, lambda link: not link.up)
+
+
+def _of_all(seen: Any, fits: Callable[[Any], bool]) -> Mapping[str, Any]:
+    """The interface, where the link of each that drops fits."""
     links, nics = seen.host.links, seen.drop.nics.split(", ")
-    every = all(nic in links and not links[nic].up for nic in nics)
-    return {"nic": seen.drop.nic} if every else {}
+    return {"nic": seen.drop.nic} if all(nic in links and fits(links[nic]) for nic in nics) else {}
 
 
 GROUPS: Final = ("ip_rcv_finish_core", "ip6_mc_input")  # drop packets to a group not joined there

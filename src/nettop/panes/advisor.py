@@ -274,9 +274,8 @@ def nothing(scene: Scene, view: View) -> Line:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list beside the finding under the cursor, or above it; or the opened finding alone."""
-    waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
-        return waits or []
+    if scene.facts is None:
+        return waiting(scene, width)
     framed = roomy(width, height)
     inner, room = inside(width, framed=framed), height - 2 * framed
     if view.spot.open:

@@ -239,11 +239,9 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The matrix, and below it the cores by kind of work."""
-    waits = waiting(scene, width)
-    facts = scene.facts
-    if waits is not None or facts is None:
-        return waits or []
-    return drawn_inside(partial(_rows, scene, facts, view), width, height)
+    if scene.facts is None:
+        return waiting(scene, width)
+    return drawn_inside(partial(_rows, scene, scene.facts, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:

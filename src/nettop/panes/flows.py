@@ -236,11 +236,9 @@ def counted(shown: int, facts: Facts) -> str:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and the flow under the cursor below it if there is room; or the opened flow."""
-    waits = waiting(scene, width)
-    facts = scene.mean
-    if waits is not None or facts is None:
-        return waits or []
-    return drawn_inside(partial(_rows, scene, facts, view), width, height)
+    if scene.mean is None:
+        return waiting(scene, width)
+    return drawn_inside(partial(_rows, scene, scene.mean, view), width, height)
 
 
 def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> list[Line]:

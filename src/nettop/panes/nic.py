@@ -329,9 +329,8 @@ def framed(scene: Scene, view: View, nic: Nic, width: int, height: int) -> list[
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Settings at the left; hardware, counters and queues at the right."""
-    waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
-        return waits or []
+    if scene.facts is None:
+        return waiting(scene, width)
     nic = nic_of(scene, view)
     if nic is None:
         return [fit_line(line((" no interface", "dim")), width)]

@@ -279,9 +279,8 @@ def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """What limits, the graph, findings, cores and flows: as much as the height allows."""
-    waits = waiting(scene, width)
-    if waits is not None or scene.facts is None:
-        return waits or []
+    if scene.facts is None:
+        return waiting(scene, width)
     if height < 12 or width < 50:
         return tiny(scene, view, width, height)
     if height >= FRAMED:

@@ -245,10 +245,8 @@ def kinds(core: Core, limit: int = 2) -> str:
     return "idle" if core.idle is not None else UNKNOWN
 
 
-def waiting(scene: Scene, width: int) -> list[Line] | None:
-    """The lines to show before there are facts; None when there are some."""
-    if scene.facts is not None:
-        return None
+def waiting(scene: Scene, width: int) -> list[Line]:
+    """The lines to show before there are facts."""
     if scene.shortfall:
         return [fit_line(line((f" ✗ {scene.shortfall}", "bad")), width)]
     return [fit_line(line((" reading the host …", "dim")), width)]

@@ -31,7 +31,7 @@ from typing import Final, TypeAlias
 from . import DEVICE, PEER, RANGE, SIZE
 from . import assembler as a
 from .btf import Types
-from .counting import read
+from .counting import copied, read
 
 STEP: Final = 128  # bytes: sizes are counted in steps, so that a program has few keys
 NAME: Final = 16  # bytes: TCP_CA_NAME_MAX, TCP_ULP_NAME_MAX
@@ -53,6 +53,11 @@ _PARTS: Final = 16  # … to msg_iov
 Jumps: TypeAlias = Callable[[str, Collection[str]], a.Parts]
 
 
+def _user(to: int, size: int, offset: int = 0, base: int = a.R7) -> a.Parts:
+    """Copy `size` bytes at `base` + `offset` of the program's memory to the stack."""
+    return copied(to, base, offset, size, a.READ_USER)
+
+
 def option(places: Mapping[int, int], argument: int, name: int) -> a.Parts:
     """Store the option, and its name at `name`; R6 has the registers with `places` of arguments."""
     return (
@@ -64,8 +69,7 @@ def option(places: Mapping[int, int], argument: int, name: int) -> a.Parts:
           for part in a.when(a.R7, "==", level | number << 16, "named")),
         *a.go("count"),
         "named", *read(a.R7, a.R6, places[3]),
-        *a.stack(a.R1, name), *a.number(a.R2, NAME), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
-        *a.go("count"),
+        *_user(name, NAME), *a.go("count"),
     )  # fmt: skip
 
 
@@ -97,20 +101,14 @@ def size(
 
     `jumps(label, calls)` goes to a label if the call is one of these.
     """
-
-    def user(long: int, offset: int = 0) -> a.Parts:
-        return (
-            *a.stack(a.R1, scratch), *a.number(a.R2, long), *a.move(a.R3, a.R7),
-            *a.change(a.R3, "+", offset), *a.call(a.READ_USER),
-        )  # fmt: skip
-
     return (
         *a.load(a.R7, a.R10, error, 2), *a.when(a.R7, "!=", errno.EMSGSIZE, "sized"),
         *read(a.R7, a.R6, places[1]),
         *jumps("parts", ("writev",)), *jumps("message parts", MESSAGES),
         *read(a.R7, a.R6, places[2]), *a.go("size"),
-        "message parts", *user(8, _PARTS), *a.load(a.R7, a.R10, scratch),
-        "parts", *a.put(a.R10, scratch + 8, 0), *user(16), *a.load(a.R7, a.R10, scratch + 8),
+        "message parts", *_user(scratch, 8, _PARTS), *a.load(a.R7, a.R10, scratch),
+        "parts", *a.put(a.R10, scratch + 8, 0), *_user(scratch, 16),
+        *a.load(a.R7, a.R10, scratch + 8),
         "size", *a.change(a.R7, "&", -STEP), *a.store(a.R10, argument, a.R7, 4),
         "sized",
     )  # fmt: skip
@@ -144,19 +142,12 @@ def message(places: Mapping[int, int], argument: int, scratch: int) -> a.Parts:
 
     `scratch` is a stack offset of 32 bytes.
     """
-
-    def user(to: int, long: int, offset: int = 0) -> a.Parts:
-        return (
-            *a.stack(a.R1, to), *a.number(a.R2, long), *a.move(a.R3, a.R7),
-            *a.change(a.R3, "+", offset), *a.call(a.READ_USER),
-        )  # fmt: skip
-
     return (
-        *read(a.R7, a.R6, places[1]), *user(scratch, 8), *user(scratch + 8, 8, _CONTROL),
+        *read(a.R7, a.R6, places[1]), *_user(scratch, 8), *_user(scratch + 8, 8, _CONTROL),
         *a.when(a.R8, "==", errno.EINVAL, "control"),
         *a.when(a.R8, "!=", errno.ETOOMANYREFS, "to"),
         "control", *a.load(a.R7, a.R10, scratch + 8), *a.when(a.R7, "==", 0, "to"),
-        *user(scratch + 16, 16),
+        *_user(scratch + 16, 16),
         *a.load(a.R7, a.R10, scratch + 24, 4), *a.store(a.R10, argument, a.R7, 2),
         *a.load(a.R7, a.R10, scratch + 28, 4), *a.store(a.R10, argument + 2, a.R7, 2),
         "to", *a.load(a.R7, a.R10, scratch),
@@ -172,8 +163,7 @@ def address_long(places: Mapping[int, int], scratch: int, jumps: Jumps) -> a.Par
         *jumps("long message", MESSAGES), *jumps("long datagram", ("sendto",)),
         *read(a.R8, a.R6, places[2]), *a.go("long"),
         "long datagram", *read(a.R8, a.R6, places[5]), *a.go("long"),
-        "long message", *read(a.R8, a.R6, places[1]), *a.stack(a.R1, scratch), *a.number(a.R2, 4),
-        *a.move(a.R3, a.R8), *a.change(a.R3, "+", 8), *a.call(a.READ_USER),
+        "long message", *read(a.R8, a.R6, places[1]), *_user(scratch, 4, 8, a.R8),
         *a.load(a.R8, a.R10, scratch, 4), "long",
     )  # fmt: skip
 
@@ -182,8 +172,7 @@ def path_end(places: Mapping[int, int], argument: int) -> a.Parts:
     """Store the last eight bytes of the path that the program gave; R6 has its registers."""
     return (
         *read(a.R7, a.R6, places[1]), *read(a.R8, a.R6, places[2]), *a.change(a.R8, "&", 0xFF),
-        *a.when(a.R8, "<=", 10, "short"), *a.add(a.R7, a.R8), *a.stack(a.R1, argument),
-        *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.change(a.R3, "+", -8), *a.call(a.READ_USER),
+        *a.when(a.R8, "<=", 10, "short"), *a.add(a.R7, a.R8), *_user(argument, 8, -8),
         "short",
     )  # fmt: skip
 

@@ -19,18 +19,23 @@ _MAGIC: Final = 0xEB9F
 _ENUM: Final = 6
 
 
+def _sections(data: bytes) -> tuple[int, int, int, int]:
+    """Begin and end of the types, then of the texts; ValueError for bytes that are not BTF."""
+    if len(data) < _HEADER.size:
+        raise ValueError("the kernel's type information is cut off")
+    magic, _version, _flags, size, types, types_size, texts, texts_size = _HEADER.unpack_from(data)
+    end, text_end = size + types + types_size, size + texts + texts_size
+    if magic != _MAGIC or max(end, text_end) > len(data):
+        raise ValueError("this is not the kernel's type information")
+    return size + types, end, size + texts, text_end
+
+
 def enumeration(data: bytes, name: str, prefix: str = "") -> dict[int, str]:
     """The names of an enumeration's members by value; the first name begins with `prefix`.
 
     KeyError if the kernel has no such enumeration; ValueError for bytes that are not BTF.
     """
-    if len(data) < _HEADER.size:
-        raise ValueError("the kernel's type information is cut off")
-    magic, _version, _flags, size, types, types_size, texts, texts_size = _HEADER.unpack_from(data)
-    begin, end = size + types, size + types + types_size
-    text, text_end = size + texts, size + texts + texts_size
-    if magic != _MAGIC or max(end, text_end) > len(data):
-        raise ValueError("this is not the kernel's type information")
+    begin, end, text, text_end = _sections(data)
     word = b"\0" + name.encode() + b"\0"
     at = data.find(word, text, text_end)
     while at >= 0:
@@ -76,14 +81,9 @@ class Types:
 
     def __init__(self, data: bytes) -> None:
         """Find where each type begins."""
-        if len(data) < _HEADER.size:
-            raise ValueError("the kernel's type information is cut off")
-        magic, _version, _flags, size, types, types_size, texts, texts_size = _HEADER.unpack_from(
-            data
-        )
-        self._texts = data[size + texts : size + texts + texts_size]
-        body = data[size + types : size + types + types_size]
-        if magic != _MAGIC or len(body) != types_size or types_size % 4:
+        begin, end, text, text_end = _sections(data)
+        self._texts, body = data[text:text_end], data[begin:end]
+        if len(body) % 4:
             raise ValueError("this is not the kernel's type information")
         self._words = words = array("I", body)
         fixed = [3 + _FIXED.get(kind, 0) for kind in range(32)]

@@ -50,28 +50,20 @@ def read(to: int, base: int, offset: int, size: int = 8) -> a.Parts:
     `to` and `base` are R6 to R9.
     """
     return (
-        *a.put(a.R10, _SCRATCH, 0),
-        *a.stack(a.R1, _SCRATCH),
-        *a.number(a.R2, size),
-        *a.move(a.R3, base),
-        *a.change(a.R3, "+", offset),
-        *a.call(a.READ),
+        *a.put(a.R10, _SCRATCH, 0), *copied(_SCRATCH, base, offset, size),
         *a.load(to, a.R10, _SCRATCH, size),
-    )
+    )  # fmt: skip
 
 
-def copied(to: int, base: int, offset: int, size: int) -> a.Parts:
+def copied(to: int, base: int, offset: int, size: int, by: int = a.READ) -> a.Parts:
     """Copy `size` bytes at `base` (R6 to R9) + `offset` to the stack; zeros if they are not there.
 
-    A call costs as much for 200 bytes as for 8.
+    A call costs as much for 200 bytes as for 8. By READ_USER they are of the program's memory.
     """
     return (
-        *a.stack(a.R1, to),
-        *a.number(a.R2, size),
-        *a.move(a.R3, base),
-        *a.change(a.R3, "+", offset),
-        *a.call(a.READ),
-    )
+        *a.stack(a.R1, to), *a.number(a.R2, size), *a.move(a.R3, base),
+        *a.change(a.R3, "+", offset), *a.call(by),
+    )  # fmt: skip
 
 
 def process(to: int, scratch: int) -> a.Parts:

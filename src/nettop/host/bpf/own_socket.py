@@ -11,7 +11,7 @@ from typing import Final
 
 from . import assembler as a
 from . import btf
-from .counting import read
+from .counting import copied, read
 
 _IS: Final = 0xF000, 0xC000  # S_IFMT and S_IFSOCK, of the mode of its inode
 
@@ -58,13 +58,12 @@ def given(
     return (
         *(part for at in range(0, 32, 8) for part in a.put(a.R10, scratch + at, 0)),
         *a.when(a.R7, "==", 0, "no address"),
-        *a.stack(a.R1, scratch), *a.number(a.R2, 8), *a.move(a.R3, a.R7), *a.call(a.READ_USER),
+        *copied(scratch, a.R7, 0, 8, a.READ_USER),
         *a.load(a.R8, a.R10, scratch, 2), *a.store(a.R10, family, a.R8, 2),
         *a.when(a.R8, "==", socket.AF_INET, "inet"),
         *a.when(a.R8, "==", socket.AF_UNIX, "path"),
         *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
-        *a.stack(a.R1, address), *a.number(a.R2, 16), *a.move(a.R3, a.R7),
-        *a.change(a.R3, "+", 8), *a.call(a.READ_USER), *a.go("port"),
+        *copied(address, a.R7, 8, 16, a.READ_USER), *a.go("port"),
         "path", *a.number(a.R8, 18), *long, *a.change(a.R8, "&", 0xFF),
         *a.when(a.R8, "<=", 2, "no address"), *a.when(a.R8, "<=", 18, "begin"),
         *a.number(a.R8, 18), "begin", *a.change(a.R8, "+", -2), *a.stack(a.R1, address),
