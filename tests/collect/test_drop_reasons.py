@@ -24,9 +24,7 @@ from nettop.host.source import Live
 from nettop.panes.interfaces import reasons as told
 from nettop.sampling.sampler import Sampler
 from nettop.terms.text import text_of
-from nettop.tui import keys
 from nettop.views.observer import Observer
-from nettop.views.view import View
 
 KERNEL = {
     0: "SKB_NOT_DROPPED_YET", 1: "SKB_CONSUMED", 2: "SKB_DROP_REASON_NOT_SPECIFIED",
@@ -219,29 +217,17 @@ def test_a_recording_that_has_them_shows_them() -> None:
     assert not Observer(Replay("-- /proc/stat --\n")).deep
 
 
-def test_the_key_switches_it_on_and_off() -> None:
-    scene, view = scenes.lossy(), View()
-    on, ask = keys.press("D", "D", view, scene)
-    assert (on.reasons, ask) == (True, None)
-    assert keys.press("D", "D", on, scene)[0].reasons is False
-
-
-def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
+def test_the_line_says_what_is_dropped() -> None:
     facts = scenes.lossy().facts
     assert facts is not None
-    assert told(facts, 100, asked=True) == []
+    assert told(facts, 100) == []
     (one,) = facts.paths
     shown = replace(facts, paths=(replace(one, reasons=(("NO_SOCKET", 1204.0), ("OTHER", 1.5))),))
-    assert [text_of(line).strip() for line in told(shown, 100, asked=False)] == [
+    assert [text_of(line).strip() for line in told(shown, 100)] == [
         "kernel drops (host-wide): NO_SOCKET 1,204/s · OTHER 1.5/s"
     ]
     quiet = replace(facts, paths=(replace(one, reasons=()),))
-    assert "no kernel drops" in text_of(told(quiet, 100, asked=True)[0])
-    partly = replace(quiet, missing={"drop_reasons": "the drop monitor counts"})
-    assert "no kernel drops were told: the drop" in text_of(told(partly, 100, asked=True)[0])
-    refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
-    assert "needs root" in text_of(told(refused, 100, asked=True)[0])
-    assert told(refused, 100, asked=False) == told(quiet, 100, asked=False) == []
+    assert told(quiet, 100) == []
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from folded import folded
 from hang import until
 
+from nettop.facts.losses import Accounting
 from nettop.host.source import HostLostError
 from nettop.tui import engine as module
 from nettop.tui.engine import Engine
@@ -247,6 +248,13 @@ class Observer:
         self.deep = False
         self.pairs: Any = None
         self.quiet = 0.0
+        self.counting: float | None = None
+        self.losses: Accounting | None = None
+        self.tables: dict[str, Any] = {}
+        self.missing: dict[str, str] = {}
+
+    def look_soon(self) -> None:
+        self.calls.append("look_soon")
 
     def refresh(self) -> None:
         self.calls.append("refresh")
@@ -256,7 +264,10 @@ class Observer:
 
     def glance(self, needs: Any) -> Any:
         self.calls.append("glance")
-        return SimpleNamespace(facts="facts", quiet=self.quiet, frame=SimpleNamespace(wall=5.0))
+        frame = SimpleNamespace(wall=5.0, tables=self.tables, missing=self.missing)
+        facts = SimpleNamespace(losses=self.losses, rhythms=())
+        counting = self.counting
+        return SimpleNamespace(facts=facts, quiet=self.quiet, frame=frame, counting=counting)
 
 
 @pytest.fixture
@@ -275,7 +286,7 @@ def test_a_step_is_one_look_and_one_scene(stepping: tuple[Engine, Any, list[Scen
     assert observer.calls == ["glance"]
     assert (observer.profile, observer.deep) == ("bulk-lan", False)
     assert said == [("scene", "overview")]  # type: ignore[comparison-overlap]
-    assert one.past == ("facts", 5.0)  # type: ignore[comparison-overlap]
+    assert one.past[1] == 5.0  # type: ignore[index]
 
 
 def test_after_a_change_every_table_is_read_again(
@@ -285,16 +296,43 @@ def test_after_a_change_every_table_is_read_again(
     cleared: list[int] = []
     monkeypatch.setattr(one.plans, "clear", lambda: cleared.append(1))
     one.fresh = True
-    one.view = replace(View(), profile="latency", reasons=True)
+    one.view = replace(View(), profile="latency")
     one._step(observer)
     assert observer.calls == ["refresh", "glance"]
-    assert (one.fresh, cleared, observer.profile, observer.deep) == (
-        False,
-        [1],
-        "latency",
-        True,
-    )
-    assert one.reasons is True
+    assert (one.fresh, cleared, observer.profile) == (False, [1], "latency")
+
+
+LOST = Accounting(5.0, alone=(("SOCKET_RCVBUFF", 90),))
+CALLS: Final[dict[str, Any]] = {"drop_reasons": ()}
+
+
+@pytest.mark.parametrize(
+    ("tables", "missing", "losses", "said"),
+    [
+        (CALLS, {}, LOST, "lost in 5 s: 90 packets by the kernel's reasons alone (SOCKET_RCVBUFF)"),
+        (CALLS, {}, None, "no packet was lost meanwhile"),
+        (CALLS, {"drop_reasons": "in part"}, None, "no packet was lost meanwhile; in part"),
+        ({}, {"drop_reasons": "needs root"}, None, "not counted: needs root"),
+        ({}, {}, None, "not counted: the configuration forbids it (deep = false)"),
+    ],
+)
+def test_the_key_that_counts_looks_once_and_tells_what_was_lost(
+    stepping: tuple[Engine, Any, list[Scene]], tables: Any, missing: Any, losses: Any, said: str
+) -> None:
+    one, observer, told = stepping
+    observer.counting, observer.tables, observer.missing = 0.1, tables, missing
+    observer.losses = losses
+    past: Any = SimpleNamespace(fine=(), add=lambda *_: past)
+    one.past = past
+    one.look()
+    one._step(observer)
+    one._step(observer)
+    assert observer.calls == ["look_soon", "glance", "glance"]
+    told.clear()
+    observer.counting = None
+    one._step(observer)
+    one._step(observer)
+    assert notes([scene for scene in told if isinstance(scene, Scene)]) == [(said, "good")]
 
 
 def test_the_first_moment_of_a_recording_is_no_sample(

@@ -39,8 +39,6 @@ def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> N
         after, ask, said = pressed(key, view, scene)
         changed = page.compose(scene, after, 120, 40) != before
         assert changed or ask is not None or said, (name, key)
-        if said in {answers.UNCOUNTED, *answers.COUNTS.values()}:
-            continue
         assert not said or after == view or said.startswith(CHOSEN)
         assert len(said.partition(": ")[2].split()) <= 4
 
@@ -61,7 +59,6 @@ def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> N
         ("[", "overview", "[: only in History (7)"),
         ("w", "overview", "w: only in Options (9)"),
         ("Q", "overview", "Q: no such key"),
-        ("D", "overview", answers.COUNTS[True]),
         ("P", "overview", "profile: bulk-lan"),
         ("e", "overview", "e: no setting here"),
     ],
@@ -69,13 +66,6 @@ def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> N
 def test_what_a_key_says(key: str, pane: str, said: str) -> None:
     view = page.painted(lossy(), View(pane=pane), 120, 40)
     assert pressed(key, view, lossy())[2] == said
-
-
-def test_nothing_is_counted_in_a_recording_and_the_key_says_so() -> None:
-    scene = replace(lossy(), origin=SceneOrigin("recording", "x.host"))
-    view = page.painted(scene, View(), 120, 40)
-    after, _, said = pressed("D", view, scene)
-    assert (after.reasons, said) == (view.reasons, answers.UNCOUNTED)
 
 
 def test_a_character_that_cannot_be_printed_is_called_by_its_key() -> None:

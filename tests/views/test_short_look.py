@@ -38,6 +38,12 @@ def test_a_problem_that_begins_is_looked_at_for_longer() -> None:
     assert running(ShortLook(0.0), 60, {30: ["new"]}) == [3, 4, *range(31, 36)]
 
 
+def test_without_a_look_of_each_minute_it_runs_where_a_problem_begins() -> None:
+    look = ShortLook(0.0, short=0.0)
+    assert running(look, 300, {0: ["old"], 30: ["new"], 40: ["third"]}) == [*range(31, 36)]
+    assert running(ShortLook(0.0, short=0.0), 200, {100: ["new"]}) == [*range(101, 106)]
+
+
 def test_what_it_finds_itself_begins_no_other_look() -> None:
     assert running(ShortLook(0.0), 60, {5: ["drop"], 8: ["call"]}) == [3, 4]
 
@@ -123,7 +129,7 @@ def test_each_look_accounts_for_what_was_lost_in_it() -> None:
     losses = seen[-1].facts.losses
     assert losses is not None
     assert (losses.seconds, losses.alone) == (2.0, (("SOCKET_RCVBUFF", 90),))
-    shown = [text_of(row) for row in reasons(seen[-1].facts, 100, asked=False)]
+    shown = [text_of(row) for row in reasons(seen[-1].facts, 100)]
     assert shown[1].strip() == (
         "lost in 2 s: 90 packets by the kernel's reasons alone (SOCKET_RCVBUFF)"
     )

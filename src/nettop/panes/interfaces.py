@@ -219,21 +219,13 @@ def rates(nic: Nic, units: Units, width: int) -> Line:
     return ends(both, tail, width)
 
 
-def reasons(facts: Facts, width: int, *, asked: bool) -> list[Line]:
-    """The kernel drops by reason, host-wide, and the losses of the last look; [] without any.
-
-    Where they are `asked` for, that there are none is a line.
-    """
+def reasons(facts: Facts, width: int) -> list[Line]:
+    """The kernel drops by reason, host-wide, and the losses of the last look; [] without any."""
     drops = next((p.reasons for p in facts.paths if p.reasons is not None), None)
     rows = list[Line]()
     if drops:
         text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
         rows.append(line(("  kernel drops (host-wide): ", "dim"), text))
-    elif asked and (why := facts.missing.get("drop_reasons")):
-        said = "drops not counted by reason" if drops is None else "no kernel drops were told"
-        rows.append(line((f"  {said}: {why}", "dim")))
-    elif asked and drops is not None:
-        rows.append(line(("  no kernel drops on any interface", "dim")))
     if facts.losses is not None:
         from ..facts.losses import sentences  # after the first paint
 

@@ -41,7 +41,7 @@ OTHERS: Final = {  # further keys of config.toml: default, meaning
     "interface": ("busiest", "the interface shown first"),
     "profile": ("detected", "the workload that rules assume"),
     "deep": (True, "count drops and failed calls, sample cores, shortly"),
-    "drop_reasons": (False, "the same all the time (D)"),
+    "drop_reasons": (False, "the same all the time"),
 }
 BESIDE: Final = 138  # columns from which the preview is at the right
 HALF: Final = 58  # columns of the options then

@@ -136,7 +136,7 @@ def band(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
     if found is not None and told["tall"] and not unlimited.unknown(scene):
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
-        rows += interfaces.reasons(scene.facts, inner, asked=view.reasons)
+        rows += interfaces.reasons(scene.facts, inner)
     rows += ends.band(scene, inner)
     name, remarks = f"{name} · {scene.window}", _remarks(scene, found)
     while sum(cells(one) + 3 for one in remarks) + cells(name) + 8 > width and remarks[1:]:

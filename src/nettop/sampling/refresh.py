@@ -208,18 +208,18 @@ BETWEEN: Final = 10.0  # seconds between a look and a long one
 class ShortLook:
     """When looks begin and end; `at` is the time of the source in seconds."""
 
-    def __init__(self, at: float) -> None:
-        """The first one begins in `FIRST` seconds."""
-        self._next, self._length = at + FIRST, SHORT
+    def __init__(self, at: float, short: float = SHORT) -> None:
+        """The first one begins in `FIRST` seconds. `short`: the seconds of that of each minute."""
+        self._next, self._length, self._short = at + FIRST, short, short
         self._until = at
         self._known: set[str] | None = None  # problems since the last look of the minute
 
     def runs(self, at: float) -> bool:
         """Whether to count now; begins a look that is due."""
         if at >= self._next:
-            if self._length == SHORT:
+            if self._length == self._short:
                 self._known = None
-            self._until, self._next, self._length = at + self._length, at + EVERY, SHORT
+            self._until, self._next, self._length = at + self._length, at + EVERY, self._short
         return at < self._until
 
     def judged(self, at: float, problems: Collection[str]) -> None:

@@ -31,13 +31,8 @@ WORDS: Final = {  # of actions after which the screen may look as before
     "open": "already open",
     "muted": "nothing is muted",
 }
-UNCOUNTED: Final = "D: nothing more is counted in a recording"
 QUESTION: Final = "Enter agrees, Esc cancels"
 HELP: Final = "Esc closes the help, ↑ ↓ scroll it"
-COUNTS: Final = {  # what `D` has begun or ended
-    True: "drops and failed calls are counted, and cores sampled, all the time",
-    False: "drops and failed calls are counted, and cores sampled, for 2 s of each minute",
-}
 _KEY: Final = {key.action: shown_as(key) for key in KEYS}
 
 
@@ -85,9 +80,6 @@ def _of(
     own, key = OWN.get(action, ("", None))
     if key is not None and not key.everywhere and own != before.pane:
         return after, f"{_KEY[action]}: only in {pane(own).TITLE} ({pane(own).KEY})"
-    if after.reasons != before.reasons:
-        counts = scene.origin is None or scene.distant
-        return (after, COUNTS[after.reasons]) if counts else (before, UNCOUNTED)
     if after.profile != before.profile:
         return after, f"profile: {after.profile or 'as detected'}"
     words = WORDS.get(action)

@@ -54,8 +54,6 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
         view = replace(view, nic=options.interface)
     if getattr(options, "profile", None):
         view = replace(view, profile=options.profile)
-    if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
-        view = replace(view, reasons=True)
     faults = chosen_columns(settings.get("columns", {}))[1]
     ordinary = source.live and source.batches is None and os.geteuid() != 0
     notices = [f"ignored: {fault}" for fault in faults]
@@ -86,7 +84,7 @@ def run(options: argparse.Namespace, source: Source, other: Source | None = None
     engine.peering = _other_end(
         options, source, other, lambda text: engine.post(Scene(notes=(text,)))
     )
-    app.engine = engine
+    app.engine, engine.deep = engine, bool(getattr(options, "drop_reasons", False))
     if demo:
         _answered_at_once(engine, source)
     boxed = source.live and not getattr(options, "netns", None)

@@ -53,7 +53,9 @@ class Engine(threading.Thread):
         self.reasons_at = -REASONS_EVERY  # time of the last reasons of silent rules
         self.tape = ""  # the file to record to, until the recording begins
         self.ending = False  # whether the recording is to end
-        self.reasons = False  # whether the view counts drops and failed calls
+        self.deep = False  # whether drops and failed calls are counted all the time
+        self.asked = False  # whether what the next look finds lost is told
+        self.telling = False  # the same of the look that runs
         self.recording: Taping | None = None
         self.peering: Peering | Pairing | None = None  # reads the other end of the flows
         self.past = History()
@@ -89,6 +91,11 @@ class Engine(threading.Thread):
         woken = getattr(self.source, "woken", None)
         if woken is not None:
             woken.set()
+
+    def look(self) -> None:
+        """Count drops and failed calls for some seconds, and tell what was lost meanwhile."""
+        self.asked = self.looks = True
+        self.wake()
 
     def advance(self) -> bool:
         """Go on by one moment in a recording, also if it is held; False for another source."""
@@ -200,6 +207,8 @@ class Engine(threading.Thread):
 
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
+        if self.deep:
+            observer.deep = True
         observer.look_shortly()
         if observer.faults:
             now = time.time()
@@ -253,13 +262,10 @@ class Engine(threading.Thread):
         self._tape(observer)
         view = self.view
         observer.profile = view.profile or self.profile
-        if view.reasons != self.reasons:
-            self.reasons = observer.deep = view.reasons
-            if not view.reasons:
-                observer.look_shortly()
         if self.looks:
             self.looks = False
             observer.look_soon()
+            self.telling, self.asked = self.telling or self.asked, False
         opening = self.source.opening
         if opening and self.peering is not None:
             self.peering.restart()
@@ -276,6 +282,9 @@ class Engine(threading.Thread):
         self.moves = (self.moves or Moves(self.source)) if quiet else None
         if opening:
             return
+        if self.telling and observation.counting is None:
+            self.telling = False
+            self.post(Scene(notes=(Note(counted(observation), "good", time.time()),)))
         self.past = self.past.add(observation.facts, observation.frame.wall)
         if self.peering is not None:
             self.peering.offer(observation)
@@ -326,6 +335,17 @@ class Engine(threading.Thread):
             recording=self.recording.path if self.recording is not None else "",
             peer=peer,
         )
+
+
+def counted(seen: Observation) -> str:
+    """What a look has found lost, or why there was none."""
+    from ..facts.losses import sentences
+
+    why = seen.frame.missing.get("drop_reasons", "")
+    if "drop_reasons" in seen.frame.tables:
+        lost = sentences(seen.facts.losses, seen.facts.rhythms)
+        return "; ".join([*(lost or ["no packet was lost meanwhile"]), why]).removesuffix("; ")
+    return f"not counted: {why or 'the configuration forbids it (deep = false)'}"
 
 
 _NUMBER: Final = re.compile(r"(?:^|\[)(\d+)(?:\]|/|$)")  # 352, iperf3[352], tar[352]/read

@@ -53,7 +53,7 @@ KEYS: Final = (
     Key(("P",), "profile", "next profile (or detected)", "looking"),
     Key(("z",), "fold", "fold cores; group flows", "looking"),
     Key(("R",), "driver_names", "the driver's counter names", "looking"),
-    Key(("D",), "reasons", "count drops, failed calls", "looking"),
+    Key(("D",), "count", "count drops, failed calls", "looking"),
     Key(("J",), "journey", "where packets wait", "looking"),
     Key(("f",), "full", "graph on the whole screen", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
@@ -81,7 +81,7 @@ BY_KEY: Final = {name: key.action for key in KEYS for name in key.keys}
 GROUPS: Final = ("panes", "moving", "looking", "doing", "nettop")
 ASKS: Final = frozenset(
     "apply prove undo confirm persist export mute record stop".split()
-    + "suspend palette quit slower faster".split()
+    + "suspend palette quit slower faster count".split()
 )
 TIMES: Final = frozenset("earlier later minute_earlier minute_later".split())
 
@@ -370,7 +370,6 @@ CHANGES: Final[dict[str, Change]] = {
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
     "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),
-    "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
     "full": lambda v, _s: replace(v, full=not v.full),
     "journey": lambda v, s: replace(v, journey="" if v.journey else journey.of(s, v)),
     "pause": lambda v, _s: replace(v, paused=not v.paused),

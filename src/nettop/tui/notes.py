@@ -80,9 +80,8 @@ REFUSED: Final = "read-only: this screen changes nothing, runs no test and write
 def refused(before: View, after: View, ask: Ask | None) -> bool:
     """Whether a read-only screen refuses a key.
 
-    Values cannot be typed. Counting drops by reason loads a program into the kernel; here only the
-    option `--drop-reasons` does that. So does the journey of packets.
+    Values cannot be typed. The journey of packets loads programs into the kernel, as key D does.
     """
     acting = ask is not None and ask.verb not in HARMLESS
-    loading = after.reasons != before.reasons or after.journey not in ("", before.journey)
+    loading = after.journey not in ("", before.journey)
     return acting or bool(after.editing) or loading

@@ -69,7 +69,7 @@ PAIRS: Final = {
     ("first", "last"): ("g G", "first, last row"),
     ("next_detail", "previous_detail"): ("n N", "next, previous detail"),
     ("interface", "profile"): ("i P", "next interface, profile"),
-    ("reasons", "journey"): ("D J", "count drops; packets' waits"),
+    ("count", "journey"): ("D J", "count drops; packets' waits"),
     ("sort", "invert"): ("< > I", "sort by a column, invert"),
     ("slower", "faster"): ("+ -", "longer, shorter interval"),
 }

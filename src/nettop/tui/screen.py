@@ -296,21 +296,27 @@ class Nettop(App[int]):
             self.action_command_palette()
         elif ask.verb == "suspend":
             self.action_suspend_process()
-        elif self.scene.origin and ask.verb == "record":
-            self.add_note(not_this_host(self.scene.origin), "warn")
         elif ask.verb == "copy":
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
             now, by = self.view.options, 1 if ask.verb == "slower" else -1
             pace = replace(now, interval=stepped(INTERVALS, now.interval, by))
             self._look_at(replace(self.view, options=pace))
-        elif ask.verb == "record":
-            if self.engine is not None:
-                self.add_note(*record_key(self.engine, self.scene.recording))
+        elif ask.verb in ("record", "count"):
+            self._sample(ask.verb)
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
             self.actions.do(ask, self.view, self.target_scene())
+
+    def _sample(self, verb: str) -> None:
+        """Record what is sampled from now on, or count what has no counter."""
+        if self.scene.origin:
+            self.add_note(not_this_host(self.scene.origin), "warn")
+        elif self.engine is not None and verb == "count":
+            self.engine.look()
+        elif self.engine is not None:
+            self.add_note(*record_key(self.engine, self.scene.recording))
 
     def _quit(self) -> None:
         """Leave; ask first if a test runs or a change is not confirmed."""

@@ -45,6 +45,9 @@ class Engine(Protocol):
     def refresh(self) -> None:
         """The host was changed: read everything again."""
 
+    def look(self) -> None:
+        """Count drops and failed calls for some seconds."""
+
     def record(self, path: str) -> None:
         """Start a recording to a file; an empty path ends it."""
 

@@ -73,7 +73,6 @@ class View:
     help: bool = False
     fold_idle: bool = True  # one line for all idle cores
     driver_names: bool = False  # the driver's own counter names
-    reasons: bool = False  # count packet drops by kernel reason
     span: int = 0  # index in SPANS of the history pane
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
