@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from collections import Counter as Sums
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hang import until
 
 from nettop.collect import drop_reasons, failed_calls
 from nettop.frame.rates import Partly
-from nettop.host.bpf import call, calls
+from nettop.host.bpf import btf, call, calls, counting, drops
 from nettop.host.bpf.drops import Counter
 from nettop.host.source import Live
 from nettop.views.observer import Observer
@@ -38,6 +39,21 @@ def counter() -> Counter:
         pytest.skip(f"this kernel cannot count: {error.strerror}")
 
 
+@pytest.fixture(params=["direct", "by calls"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """A program of each kind; the kernel may refuse the first one, which reads without a call."""
+    if request.param == "by calls":
+        monkeypatch.setattr(drops, "_tells_null", lambda _types: False)
+    elif not drops._tells_null(btf.Types(counting.types())):
+        pytest.skip("this kernel does not say that a packet may have no receiving socket")
+    counter: Counter = request.getfixturevalue("counter")
+    kinds = {Path(f"/proc/self/fdinfo/{one}").read_text() for one in counter._counting._handles}
+    assert any(f"prog_type:\t{call._TRACING}\n" in one for one in kinds) == (
+        request.param == "direct"
+    )
+    return counter
+
+
 def counts(counter: Counter) -> Sums[str]:
     """Drops of this namespace by reason."""
     sums = Sums[str]()
@@ -53,12 +69,12 @@ def closed_port(door: socket.socket) -> None:
 
 
 @pytest.mark.parametrize(("host", "family"), [("127.0.0.1", 2), ("::1", 10)])
-def test_both_ends_of_a_dropped_packet_are_told(counter: Counter, host: str, family: int) -> None:
+def test_both_ends_of_a_dropped_packet_are_told(either: Counter, host: str, family: int) -> None:
     with socket.socket(family, socket.SOCK_DGRAM) as door:
         door.bind((host, 0))
         door.sendto(b"x", (host, 9))
         port = door.getsockname()[1]
-    rows = drop_reasons.parse(counter.text())
+    rows = drop_reasons.parse(either.text())
     told = [(one.source, one.source_port, one.to, one.to_port) for one in rows if one.port == "9"]
     assert (host, port, host, 9) in told
 
@@ -125,16 +141,34 @@ def lost(counter: Counter) -> tuple[dict[str, int], int]:
     return after, kept
 
 
-def test_a_closed_port_and_a_full_socket_are_told_apart(counter: Counter) -> None:
+def test_a_closed_port_and_a_full_socket_are_told_apart(either: Counter) -> None:
     """Others on this machine drop too: never fewer than these, and when they do not, these."""
 
     def exact() -> bool:
-        grown, kept = lost(counter)
+        grown, kept = lost(either)
         assert grown["NO_SOCKET"] >= SENT
         assert grown["SOCKET_RCVBUFF"] >= SENT - kept > 0
         return (grown["NO_SOCKET"], grown["SOCKET_RCVBUFF"]) == (SENT, SENT - kept)
 
     until(exact)
+
+
+def test_of_very_many_a_part_is_counted_for_all_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    sent = 50 * drops.OF
+    monkeypatch.setattr(drops, "MANY", 30)
+    counter: Counter = request.getfixturevalue("counter")
+    begun = time.monotonic()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
+        for _ in range(sent):
+            door.sendto(b"x", ("127.0.0.1", 9))
+    rows = drop_reasons.parse(counter.text())
+    assert isinstance(rows, Partly)
+    assert "one of 16 is counted" in rows.why
+    found = sum(row.packets for row in rows if (row.reason, row.port) == ("NO_SOCKET", "9"))
+    times = int(time.monotonic() - begun) + 2  # in each second, on each core, a part is left
+    assert found > sent - drops.OF * times * len(os.sched_getaffinity(0))
 
 
 def test_what_is_closed_counts_no_more_and_leaves_no_program(counter: Counter) -> None:

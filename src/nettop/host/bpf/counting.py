@@ -22,7 +22,7 @@ ROOM: Final = 4096  # keys of a table
 _FIRST: Final = 0xEFFFFFFC  # the PID namespace of the host (include/linux/proc_ns.h)
 _MOMENT: Final = struct.Struct("=IIII16s")  # part of time, what, namespace, name of the thread
 MOMENT: Final = _MOMENT.size
-_PART: Final = 23  # bits: a part of time is 2 ** 23 ns, 8.4 ms
+PART: Final = 23  # bits: a part of time is 2 ** 23 ns, 8.4 ms
 _TOLD: Final = 512  # moments that are told: the last ones
 _TYPES: Final = "/sys/kernel/btf/vmlinux"
 _SCRATCH: Final = -16  # of the stack: what is read from kernel memory, and a new number
@@ -133,14 +133,18 @@ def latest(
     )  # fmt: skip
 
 
-def moment(at: int, what: int, space: int, amount: int, first: a.Parts = ()) -> a.Parts:
+def moment(
+    at: int, what: int, space: int, amount: int, first: a.Parts = (), now: int = 0
+) -> a.Parts:  # fmt: skip
     """Add a register (R6 to R9) to the moment that is now, under a key at the stack offset `at`.
 
     `what` and `space` are stack offsets of four bytes each. The map is `moments`. `first` is done
-    once in a moment.
+    once in a moment. `now`: the stack offset of four bytes that have the part of time, if it is
+    known.
     """
+    clock = (*a.call(a.CLOCK), *a.change(a.R0, ">>", PART))
     return (
-        *a.call(a.CLOCK), *a.change(a.R0, ">>", _PART), *a.store(a.R10, at, a.R0, 4),
+        *(a.load(a.R0, a.R10, now, 4) if now else clock), *a.store(a.R10, at, a.R0, 4),
         *a.load(a.R1, a.R10, what, 4), *a.store(a.R10, at + 4, a.R1, 4),
         *a.load(a.R1, a.R10, space, 4), *a.store(a.R10, at + 8, a.R1, 4),
         *a.put(a.R10, at + 12, 0, 4),
@@ -260,42 +264,48 @@ _FIELDS: Final = {  # of struct sk_buff, with their bytes
 
 
 class Packet:
-    """The part of a packet's structure that has these fields, copied to the stack at `at`."""
+    """The structure of the packet in R6; what is read of it is copied to the stack before.
 
-    def __init__(self, types: btf.Types, fields: Collection[str], above: int) -> None:
-        """It lies below the stack offset `above`. KeyError without such a field."""
+    `direct`: the program may read it without a call, where it is.
+    """
+
+    def __init__(
+        self, types: btf.Types, fields: Collection[str], above: int, *, direct: bool = False
+    ) -> None:
+        """The copy of these fields lies below the stack offset `above`; KeyError without one."""
         self._places = {name: types.offset("sk_buff", name) for name in fields}
-        self._first = min(self._places.values())
-        self._size = max(self._places.values()) + 8 - self._first
+        self._first, size = min(self._places.values()), max(self._places.values()) + 8
+        self._size = 0 if direct else size - self._first
         self.at = (above - self._size) & -8
+        self._base, self._less = (a.R6, 0) if direct else (a.R10, self.at - self._first)
 
-    def copied(self, of: int) -> a.Parts:
-        """Copy it from the packet in R6 to R9."""
-        return copied(self.at, of, self._first, self._size)
+    def copied(self) -> a.Parts:
+        """Copy it."""
+        return copied(self.at, a.R6, self._first, self._size) if self._size else ()
 
     def field(self, to: int, name: str) -> a.Parts:
-        """`to` = the field, of what was copied."""
-        place = self.at + self._places[name] - self._first
-        return a.load(to, a.R10, place, _FIELDS[name])
+        """`to` = the field."""
+        return a.load(to, self._base, self._less + self._places[name], _FIELDS[name])
 
-    def transport(self, header: int) -> a.Parts:
-        """Copy the headers to the stack at `header`; R7 has the protocol of the network.
+    def transport(self, header: int, before: int) -> a.Parts:
+        """Copy the headers to the stack at `header`, and so many bytes of what comes before them.
 
-        R8 = the number of the transport protocol, R9 = bytes from there to its header.
+        R7 has the protocol of the network. R8 = the number of the transport protocol, R9 = bytes
+        from there to its header.
         """
         return (
             *self.field(a.R8, "network_header"), *self.field(a.R9, "head"), *a.add(a.R8, a.R9),
-            *transport(header),
+            *transport(header, before),
         )  # fmt: skip
 
 
-def transport(header: int) -> a.Parts:
+def transport(header: int, before: int = 0) -> a.Parts:
     """As `Packet.transport`, of the header of the network at R8.
 
     A later fragment of IPv4 has no such header: R9 = 0 (include/net/ip.h, IP_OFFSET).
     """
     return (
-        *copied(header, a.R8, 0, HEADER),
+        *copied(header - before, a.R8, -before, HEADER + before),
         *a.number(a.R9, 40), *a.load(a.R8, a.R10, header + 6, 1),
         *a.when(a.R7, "==", IP6, "transport"),
         *a.load(a.R8, a.R10, header + 9, 1),

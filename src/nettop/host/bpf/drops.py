@@ -1,23 +1,25 @@
 """Dropped packets by reason and place: the tracepoint skb:kfree_skb, with a reason from 5.17 on.
 
 include/net/dropreason-core.h describes the reasons; without them the place is all that is known, as
-on Linux 5.15 and before. The program counts each dropped packet by
-reason, place, network namespace, interface it came by, protocol and local port; of a packet that
-stands for several segments it counts these. Of the first packet of a key, and of a reason in each
-moment, it keeps both ends, and the hardware addresses of what arrived in an Ethernet frame; those
-of most packets are told. It copies nothing else to user space,
-writes no file and does not run for other packets. The numbers of the reasons and the offsets of
-what it reads differ between kernels, so they are taken from the type information of the running
+on Linux 5.15 and before. The program counts each dropped packet by reason, place, network
+namespace, interface it came by, protocol and local port; of a packet that stands for several
+segments it counts these. Of the first packet of a key, and of a reason in each moment, it keeps
+both ends, and the hardware addresses of what arrived in an Ethernet frame; those of most packets
+are told. It copies nothing else to user space, writes no file and does not run for other packets.
+Of a reason that comes more than `MANY` times in a second on a CPU, one of `OF` further packets is
+counted, for all of them: the others cost less than half. The numbers of the reasons and the offsets
+of what it reads differ between kernels, so they are taken from the type information of the running
 kernel.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import struct
 import sys
 from collections import Counter as Sums
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from ipaddress import ip_address
 from typing import Final
@@ -40,7 +42,7 @@ _AT: Final = -16 - _WHOLE  # of the key on the stack
 _PLACE, _REASON, _SPACE, _FROM, _ETHER, _TRANSPORT, _PORT, _DEVICE = 0, 8, 12, 16, 20, 22, 24, 28
 _SOURCE, _TO, _PORTS, _FRAME = _SIZE, _SIZE + 16, _SIZE + 32, _SIZE + 36
 _ETHERNET: Final = 14  # bytes of the header: both addresses, and the protocol
-_ADDRESSES: Final = 12
+_FRAMED: Final = tuple((at - _ETHERNET, _FRAME + at, 2) for at in range(0, 12, 2))  # both
 _ENDED: Final = {  # addresses in a header: what is copied of it, to where, and how many bytes
     IP: ((12, _SOURCE, 4), (16, _TO, 4)),
     IP6: ((8, _SOURCE, 8), (16, _SOURCE + 8, 8), (24, _TO, 8), (32, _TO + 8, 8)),
@@ -49,8 +51,20 @@ _SIZES: Final = range(20, 41, 4)  # bytes of a header: one of IPv4 may have opti
 _FIELDS: Final = (
     "dev", "sk", "skb_iif", "protocol", "network_header", "mac_header", "end", "head",
 )  # fmt: skip
+MANY: Final = 10_000  # packets of a reason in a second on a CPU, beyond which it is sampled
+OF: Final = 16  # packets, of which one is counted then: a power of two
+_SECOND: Final = 30 - counting.PART  # bits from a part of time to a second, 2 ** 30 ns
+_BUSY: Final = 256  # reasons, with their places, that are told apart by how often they come
+# of the stack: the number of a reason in `rates`, later the part of time; 1: sampled; the time
+_RATE, _WEIGHT, _NOW = -8, -4, -16
+_SOCKET: Final = 3  # of the arguments of the tracepoint: the receiving socket, since Linux 6.11
 _LEAST: Final = 0x70000000  # of a namespace's number, from 0xEFFFFFF8 on (include/linux/nsfs.h)
 _HIGHEST: Final = 0xE  # or 0xF: its highest four bits
+
+_SAMPLED: Final = (
+    f"more than {MANY:,} packets a second are dropped for one reason on one core: beyond these, "
+    f"one of {OF} is counted, for all"
+)
 
 
 class Counter:
@@ -58,7 +72,7 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
-        self._names, self._subsystems, code = _program()
+        self._names, self._subsystems, types, never = _known()
         self._symbols, self._dropping = Symbols(), attached.Dropping()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
@@ -67,13 +81,30 @@ class Counter:
                 call.table(_WHOLE, _KEPT, "nettop_packets", kind=call.LATEST)
             )
             tables = {"counts": self._counting.table, "packets": self._packets}
-            binary = a.assemble(code, moments=moments, **tables)
-            handle = self._counting.keep(call.program(binary, "nettop_drops"))
-            self._counting.keep(_attach(handle))
+            # the first has the packets left out, others the second and the packets of a reason
+            self._rates = self._counting.keep(
+                call.table(4, 1 + _BUSY, "nettop_rates", kind=call.EACH_CPU)
+            )
+            tables |= {"moments": moments, "rates": self._rates}
+            self._attach(types, never, tables)
             self._counting.begin()
         except BaseException:
             self.close()
             raise
+
+    def _attach(self, types: btf.Types, never: Sequence[int], tables: Mapping[str, int]) -> None:
+        """Attach the program that reads without calls; the other where the kernel refuses it."""
+        try:
+            number = types.tracepoint("kfree_skb") if _tells_null(types) else 0
+            code = a.assemble(_code(types, never, direct=number > 0), **tables)
+            self._begun(call.program(code, "nettop_drops", number), number)
+        except (KeyError, OSError):
+            code = a.assemble(_code(types, never, direct=False), **tables)
+            self._begun(call.program(code, "nettop_drops"))
+
+    def _begun(self, program: int, number: int = 0) -> None:
+        self._counting.keep(program)
+        self._counting.keep(_attach(program, number))
 
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
@@ -83,8 +114,8 @@ class Counter:
         the hardware addresses of its frame, `TO SENDER`, if there are any.
         WHERE is `here` for the namespace of this thread, `elsewhere` for another one, or `unknown`.
         INTERFACE is a number: it came by it, or was to leave by it. What is elsewhere has `-` for
-        what follows. Lines of moments follow, see `counting.told`; one with `!` says why places
-        are hidden, without which some drops cannot be explained.
+        what follows. Lines of moments follow, see `counting.told`; one with `!` says that a part is
+        sampled, or why places are hidden, without which some drops cannot be explained.
         """
         counts, own = self._counting.counts(), counting.here()
         keys = {key: _KEY.unpack(key) for key in counts if key != call.REST * _SIZE}
@@ -109,7 +140,9 @@ class Counter:
         ]
         lines += [f"OTHER {rest} - unknown - - -"] if rest else []
         hidden = any(line.startswith(_UNSAID) and " {} - " in line for line in sums)
-        lines += [f"! {rights.hidden()}"] if hidden and self._symbols.hidden else []
+        said = [rights.hidden()] if hidden and self._symbols.hidden else []
+        said += [_SAMPLED] if call.total(self._rates) else []
+        lines += [f"! {'; '.join(said)}"] if said else []
         moments = self._counting.moments()
         lines += counting.told(moments, lambda what: self._name(*struct.unpack("=I", what)))
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
@@ -142,10 +175,10 @@ class Counter:
 
 
 @cache  # the types of a kernel are long
-def _program() -> tuple[dict[int, str], dict[int, str], a.Parts]:
-    """The names of reasons and subsystems, and the program for the running kernel."""
+def _known() -> tuple[dict[int, str], dict[int, str], btf.Types, list[int]]:
+    """The names of reasons and subsystems, the types, and the reasons that are no drops."""
     data = counting.types()
-    return names(data), subsystems(data), _code(btf.Types(data), _no_drops(data))
+    return names(data), subsystems(data), btf.Types(data), _no_drops(data)
 
 
 def names(data: bytes) -> dict[int, str]:
@@ -182,54 +215,81 @@ def _reasons(data: bytes) -> dict[int, str]:
     return {n: name for n, name in sorted(short.items()) if n >= 0}
 
 
-def _attach(handle: int) -> int:
+def _attach(handle: int, number: int = 0) -> int:
     try:
-        return call.attach(handle, "kfree_skb")
+        return call.attach(handle, "" if number else "kfree_skb")
     except OSError as error:
         if error.errno in {errno.EINVAL, errno.ENOENT}:
             raise OSError(error.errno, "this kernel has no tracepoint skb:kfree_skb") from None
         raise
 
 
-def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
-    """The program: R6 is the packet, R7 to R9 what is read of it."""
+def _tells_null(types: btf.Types) -> bool:
+    """Whether the verifier knows that there may be no receiving socket (Linux 6.13).
+
+    One that does not removes what the program does then, and accepts this fault in it.
+    """
+    if _arguments(types) <= _SOCKET:
+        return True
+    code = a.assemble((
+        *a.load(a.R2, a.R1, 8 * _SOCKET), *a.when(a.R2, "!=", 0, "out"), *a.move(a.R0, a.R9),
+        "out", *a.end(),
+    ))  # fmt: skip
+    try:
+        os.close(call.program(code, "nettop_null", types.tracepoint("kfree_skb")))
+    except OSError as error:
+        return error.errno == errno.EACCES
+    return False
+
+
+def _code(types: btf.Types, no_drops: Iterable[int], *, direct: bool) -> a.Parts:
+    """The program: R6 is the packet, R7 to R9 what is read of it.
+
+    `direct`: it is one of its tracepoint alone, and reads the kernel's structures without a call.
+    """
     arguments = _arguments(types)
-    reason, socket = arguments > 2, arguments > 3  # the receiving socket, since Linux 6.11
-    packet = Packet(types, _FIELDS, _AT)
-    field = packet.field
+    reason, socket = arguments > 2, arguments > _SOCKET
+    packet = Packet(types, _FIELDS, _AT, direct=direct)
+    field, got = packet.field, a.load if direct else read
     header = packet.at - HEADER  # of the stack: the header of the network, and the ports of IPv6
+
+    def number(of: int) -> a.Parts:
+        """R7, a structure, becomes the number of the namespace at that offset; 0 without one."""
+        return (*got(a.R7, a.R7, of), *got(a.R7, a.R7, types.offset("net", "ns.inum"), 4))
+
     return (
         *a.move(a.R9, a.R1),
         *a.load(a.R6, a.R9, 0), *a.load(a.R7, a.R9, 8),
         *(a.load(a.R8, a.R9, 16) if reason else a.number(a.R8, 0)), *a.low_half(a.R8),
         *(part for one in no_drops for part in a.when(a.R8, "==", one, "out")),
+        *_sampled(),
         *(part for at in range(0, _WHOLE, 8) for part in a.put(a.R10, _AT + at, 0)),
         *a.store(a.R10, _AT + _PLACE, a.R7), *a.store(a.R10, _AT + _REASON, a.R8, 4),
         *(a.load(a.R9, a.R9, 24) if socket else a.number(a.R9, 0)),
-        *packet.copied(a.R6),
+        *packet.copied(),
         *a.move(a.R7, a.R9), *a.when(a.R7, "!=", 0, "socket"),
         # a packet that came from another namespace has the socket of its sender until ip_rcv()
-        *field(a.R7, "dev"), *_number(types, types.offset("net_device", "nd_net.net")),
+        *field(a.R7, "dev"), *number(types.offset("net_device", "nd_net.net")),
         *a.move(a.R8, a.R7), *a.change(a.R8, ">>", 28),  # a union: it may be another thing
         *a.when(a.R8, ">=", _HIGHEST, "space"),
         *field(a.R7, "sk"), *a.when(a.R7, "!=", 0, "socket"),
         *field(a.R7, "dev"), *a.when(a.R7, "==", 0, "nowhere"),
         # a datagram in its socket has another thing there: who reads it is running
         *counting.space(types, _AT + _SPACE), *a.go("nowhere"),
-        "socket", *_number(types, types.offset("sock", "__sk_common.skc_net.net")),
+        "socket", *number(types.offset("sock", "__sk_common.skc_net.net")),
         *a.when(a.R7, "<", _LEAST, "nowhere"),
         "space", *a.store(a.R10, _AT + _SPACE, a.R7, 4),
         "nowhere", *field(a.R7, "skb_iif"), *a.store(a.R10, _AT + _FROM, a.R7, 4),
         *a.when(a.R7, "!=", 0, "protocol"),  # no interface has taken it yet, or it is sent
         *field(a.R7, "dev"), *a.move(a.R8, a.R7),
-        *_number(types, types.offset("net_device", "nd_net.net")),
+        *number(types.offset("net_device", "nd_net.net")),
         *a.when(a.R7, "<", _LEAST, "protocol"),
-        *read(a.R7, a.R8, types.offset("net_device", "ifindex"), 4),
+        *got(a.R7, a.R8, types.offset("net_device", "ifindex"), 4),
         *a.store(a.R10, _AT + _DEVICE, a.R7, 4),
         "protocol",
         *field(a.R7, "protocol"), *a.swapped(a.R7), *a.store(a.R10, _AT + _ETHER, a.R7, 2),
         *a.when(a.R7, "==", IP6, "internet"), *a.when(a.R7, "!=", IP, "segments"),
-        "internet", *packet.transport(header),
+        "internet", *packet.transport(header, _ETHERNET),
         *a.store(a.R10, _AT + _TRANSPORT, a.R8, 1),
         *a.when(a.R7, "==", IP6, "six"), *_laid(header, _ENDED[IP]), *a.go("ends"),
         "six", *_laid(header, _ENDED[IP6]),
@@ -248,17 +308,40 @@ def _code(types: btf.Types, no_drops: Iterable[int]) -> a.Parts:
         "frame", *a.load(a.R7, a.R10, _AT + _FROM, 4), *a.when(a.R7, "==", 0, "segments"),
         *field(a.R7, "network_header"), *field(a.R8, "mac_header"),
         *a.change(a.R8, "+", _ETHERNET), *a.same(a.R7, a.R8, "ethernet"), *a.go("segments"),
-        "ethernet", *field(a.R7, "head"), *a.add(a.R8, a.R7),
-        *counting.copied(_AT + _FRAME, a.R8, -_ETHERNET, _ADDRESSES),
+        "ethernet", *_laid(header, _FRAMED),
         "segments", *field(a.R8, "end"), *field(a.R9, "head"), *a.add(a.R8, a.R9),
         *read(a.R7, a.R8, types.offset("skb_shared_info", "gso_segs"), 2),
-        *a.when(a.R7, "!=", 0, "count"), *a.number(a.R7, 1),
-        "count",
+        *a.when(a.R7, "!=", 0, "weight"), *a.number(a.R7, 1),
+        "weight", *a.load(a.R1, a.R10, _WEIGHT, 4), *a.when(a.R1, "==", 0, "count"),
+        *a.change(a.R7, "*", OF), "count",
         *counting.moment(
-            header - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7, _kept("moment")
+            header - 16 - counting.MOMENT, _AT + _REASON, _AT + _SPACE, a.R7, _kept("moment"), _RATE
         ),
         *counting.added(_AT, _SIZE, a.R7, _kept("key")),
         "out", *a.end(),
+    )  # fmt: skip
+
+
+def _sampled() -> a.Parts:
+    """Leave out what comes too often, of the reason R8 at the place R7; both are kept."""
+    return (
+        *a.call(a.CLOCK), *a.change(a.R0, ">>", counting.PART), *a.store(a.R10, _NOW, a.R0),
+        *a.move(a.R1, a.R7), *a.change(a.R1, ">>", 4), *a.add(a.R1, a.R8),
+        *a.change(a.R1, "&", _BUSY - 1), *a.change(a.R1, "+", 1), *a.store(a.R10, _RATE, a.R1, 4),
+        *a.put(a.R10, _WEIGHT, 0, 4),
+        *a.map_of(a.R1, "rates"), *a.stack(a.R2, _RATE), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "out"),
+        *a.load(a.R1, a.R10, _NOW), *a.store(a.R10, _RATE, a.R1, 4), *a.change(a.R1, ">>", _SECOND),
+        *a.load(a.R2, a.R0, 0, 4), *a.same(a.R1, a.R2, "now"),
+        *a.store(a.R0, 0, a.R1, 4), *a.put(a.R0, 4, 0, 4),
+        "now", *a.load(a.R1, a.R0, 4, 4), *a.change(a.R1, "+", 1), *a.store(a.R0, 4, a.R1, 4),
+        *a.when(a.R1, "<=", MANY, "whole"), *a.put(a.R10, _WEIGHT, 1, 4),
+        *a.change(a.R1, "&", OF - 1), *a.when(a.R1, "==", 0, "whole"),
+        *a.put(a.R10, _RATE, 0, 4),
+        *a.map_of(a.R1, "rates"), *a.stack(a.R2, _RATE), *a.call(a.LOOKUP),
+        *a.when(a.R0, "==", 0, "out"),
+        *a.load(a.R1, a.R0), *a.change(a.R1, "+", 1), *a.store(a.R0, 0, a.R1), *a.go("out"),
+        "whole",
     )  # fmt: skip
 
 
@@ -283,8 +366,3 @@ def _arguments(types: btf.Types) -> int:
         return types.arguments("kfree_skb")
     except KeyError:  # before Linux 5.5 the types do not have tracepoints
         return 2
-
-
-def _number(types: btf.Types, of: int) -> a.Parts:
-    """R7, a structure, becomes the number of the namespace at that offset; 0 without one."""
-    return (*read(a.R7, a.R7, of), *read(a.R7, a.R7, types.offset("net", "ns.inum"), 4))
