@@ -122,7 +122,13 @@ def test_the_functions_of_the_kernel_itself_are_read_once(
     assert not second.hidden
     second.learn(PLACES)
     assert {place: second.name(place) for place in PLACES} == PLACES
-    file.write_bytes(HIDDEN)
+    second.learn([0xFFFFFFFFC000000F])
+    file.write_bytes(HIDDEN)  # what follows is between addresses of one function
+    second.learn([0xFFFFFFFFC0000005, 0xFFFFFFFFC0000010])
+    assert second.name(0xFFFFFFFFC0000005) == "three"
+    assert second.name(0xFFFFFFFFC0000010) == "four"
+    second.learn([0xFFFFFFFFC0000012])
+    assert second.name(0xFFFFFFFFC0000012) == ""
     again = symbols.Symbols()
     again.learn([0xFFFFFFFF81000018, 0xFFFFFFFF8100002F, 0xFFFFFFFFC0000001])
     assert [again.name(0xFFFFFFFF81000018), again.name(0xFFFFFFFF8100002F)] == ["one", "two"]

@@ -43,6 +43,11 @@ class Functions(NamedTuple):
             names.append(compress(b"".join(line[19:] for line in block), 1))
         return cls(begins, names)
 
+    def begin(self, address: int) -> int:
+        """Where the function that has the address begins; 0 before the first one."""
+        at = bisect_right(self.begins, address)
+        return self.begins[at - 1] if at else 0
+
     def name(self, address: int) -> str:
         """The function that has the address, without its module; empty before the first one.
 
@@ -62,11 +67,16 @@ def _lines(packed: bytes) -> list[bytes]:
 
 
 class Symbols:
-    """Names by address. The file is read again for new addresses outside the kernel's own code."""
+    """Names by address. The file is read again for new addresses outside the kernel's own code.
+
+    Not for one between the begin of a function there and another one that was found in it.
+    """
 
     def __init__(self) -> None:
         """Nothing is known yet."""
         self._names: dict[int, str] = {}
+        self._others = Functions.of(())
+        self._furthest = dict[int, int]()  # the last address that was found, by begin
 
     @property
     def hidden(self) -> bool:
@@ -91,9 +101,14 @@ class Symbols:
             kernel.cache_clear()
         inside = {one for one in new if own.begins and own.begins[0] <= one < own.begins[-1]}
         self._names |= {one: own.name(one) for one in sorted(inside)}
-        if left := new - inside:
-            others = Functions.of(sorted(_code(_others()), key=itemgetter(slice(16))))
-            self._names |= {one: others.name(one) for one in left}
+        left = sorted(new - inside)
+        if any(one > self._furthest.get(self._others.begin(one), -1) for one in left):
+            self._others = Functions.of(sorted(_code(_others()), key=itemgetter(slice(16))))
+            found = {self._others.begin(one): one for one in left}
+            self._furthest |= {
+                one: max(last, self._furthest.get(one, 0)) for one, last in found.items()
+            }
+        self._names |= {one: self._others.name(one) for one in left}
 
 
 @cache
