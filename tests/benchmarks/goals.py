@@ -54,7 +54,12 @@ GOALS: Final = {
     "bulk / iperf3, 16 streams": Goal(1.0, "times", least=True),
     "capture / netsniff-ng": Goal(1.0, "times", least=True),
     "udp-latency / C loop": Goal(1.05, "times"),
+    "drops: one of a flood": Goal(200.0, "ns"),
+    "calls: what a flood of datagrams loses": Goal(8.0, "%"),
+    "profile: sampling": Goal(0.5, CORE),
     "journey: a run of a program": Goal(250.0, "ns"),
+    "journey: on average": Goal(2.0, CORE),
+    "the kernel's counts: first answer": Goal(3.0, "s"),
     "rules: judging a large frame": Goal(20.0, "ms"),
     "rules: loading 200": Goal(60.0, "ms"),
 }
