@@ -8,8 +8,12 @@ from recorded_hosts import HERE, last
 from scenes import FAR, RING, lossy
 from scenes.limits import LOSSY, SENDERS, WIRE
 
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import load
+from nettop.config import rules_folder
 from nettop.facts import contended
 from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.ladder import labelled
 from nettop.facts.limits.stages import declared
 from nettop.facts.means import Means
 from nettop.panes import limit, overview, overviewrows, page
@@ -233,6 +237,22 @@ def test_the_finding_under_the_cursor_is_that_of_the_headline(host: str, rule: s
     assert named is not None
     assert named.rule == rule
     assert overviewrows.start(scene, View()) == named.id
+
+
+@pytest.mark.parametrize("by", ["python[7] (36% of 2 cores), iperf3[8] (20%)", "interrupts"])
+def test_a_limit_of_forwarded_packets_by_the_cpu_has_a_finding_and_its_key(by: str) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    stage = Reading("core", "here", "the CPU", "inferred", "cores 0-1 are full", 1.0, how=by)
+    of_others = replace(RX, nic="eth1", target="eth1", stage=stage)
+    facts = labelled(replace(scene.facts, limits=(of_others,)))
+    rules = [rule for rule in load([rules_folder()]) if rule.id == "forwarding-waits-for-cpu"]
+    (found,) = Judge(rules, window=0.0).judge(facts).findings
+    known = replace(scene, facts=facts, findings=(found,))
+    assert limit.related(known, of_others) is found
+    told = words(page.compose(known, View(nic="eth1"), 120, 40))
+    assert found.title in told
+    assert "Enter why" in told
 
 
 def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:

@@ -12,6 +12,7 @@ from nettop.facts.kinds.core import Load
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading, words
 from nettop.facts.limits.interfaces import Interfaces, forwarded, spent
+from nettop.facts.limits.ladder import labelled
 from nettop.facts.limits.window import Window
 from nettop.frame.rates import Frame
 from nettop.views.stages import bars
@@ -99,6 +100,20 @@ def test_cores_without_time_limit_what_is_forwarded(
     assert scene.facts is not None
     marked = [bar for bar in bars(scene.facts, one) if bar.limits]
     assert [bar.stage for bar in marked] == ["core"]
+    for rate, known in ((one.rate, one.stage.how), (1e4, None)):
+        limits = (replace(one, rate=rate),)
+        assert labelled(replace(scene.facts, limits=limits)).host.crowd == known
+    assert f"full, by {one.stage.how};" in one.stage.because
+
+
+def test_acknowledgments_do_not_wait_for_the_cores_where_something_limits_their_data() -> None:
+    """A shaper in a container limits what goes the other way, while programs fill all cores."""
+    facts = last(Path(HERE / "live/recordings/pods-tbf-inside.host.gz")).facts
+    assert facts.host.idle == 0
+    told = {(one.target, one.direction): words.limited(one) for one in facts.limits}
+    assert told["left", "rx"].endswith("limited by the traffic shaper tbf of python in space7")
+    assert told["left", "tx"] == "forwarded traffic, which nothing here limits"
+    assert facts.host.crowd is None
 
 
 @pytest.mark.parametrize(

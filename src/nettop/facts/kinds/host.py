@@ -34,6 +34,7 @@ class HostFact:
     cmdline: str = gauge("kernel command line", default="")
     busiest_cpu: int | None = maybe("busiest CPU")
     idle: float | None = maybe("mean idle time", "%")
+    crowd: str | None = maybe("what takes the cores for which forwarded packets wait")
     tcp_out: float | None = _SNMP.tcp_out
     tcp_in: float | None = _SNMP.tcp_in
     tcp_retrans: float | None = _SNMP.tcp_retrans

@@ -40,7 +40,7 @@ class Reading:
     number: int | None = maybe("number of its core or thread")
     how: str = gauge(
         "how a device is used: throttled synced direct cached files; of a thread: throttled "
-        "locked; of a request: late; of small writes: corked delayed",
+        "locked; of a request: late; of small writes: corked delayed; of cores: what takes them",
         default="",
     )  # fmt: skip
     piece: float | None = maybe("data that passes at a time, at most", "bytes")

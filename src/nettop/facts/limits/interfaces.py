@@ -169,6 +169,8 @@ def _uplink(look: Look, end: Nic, nics: dict[str, Nic]) -> Nic | None:
 TAKES: Final = 0.1  # of the packets: a core with less does not matter
 WORK: Final = 0.02  # of a core in interrupts: with less, little is forwarded
 REST: Final = 0.05  # of a core without work: with less it is full
+ACKS: Final = 0.1  # of the rate of the other direction
+INTERRUPTS: Final = "interrupts"  # take the cores: rules know the word
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
 _Flow = tuple[str, str, str | None]  # target, direction, namespace: two may use one address
@@ -218,8 +220,10 @@ class Interfaces:
                 out.append(as_flow(one, named))
             elif one.namespace is None and (one.nic, one.direction) in forwards:
                 cause = _cause(one, (*nics, *flows))
-                out.append(_spent(one, cpu, nics) if cpu is not None and cause is None
-                           else _forwarded(one, cause))  # fmt: skip
+                if cpu is None or cause is not None or _answers(one, nics):
+                    out.append(_forwarded(one, cause))
+                else:
+                    out.append(_spent(one, cpu, nics))
             else:
                 out.append(_idle(one, read))
         return out
@@ -264,11 +268,10 @@ def spent(window: Window, facts: Facts) -> Reading | None:
     if len(full) < len(taken) and not alone:
         return None
     most = max(serving, key=kernel.__getitem__)
-    by = "interrupts" if alone else few(contended.takers(window.taken, full), contended.NAMED)
-    named = serving if alone else full
-    why = f"{contended.cores(named)} {'is' if len(named) == 1 else 'are'} full"
-    why += f", by {by}" if by else ""
-    return Reading("core", "here", "the CPU", "inferred", why, 1.0, None, 1.0, None, most)
+    by = few(contended.takers(window.taken, full), contended.NAMED) or "programs"
+    named, by = (serving, INTERRUPTS) if alone else (full, by)
+    why = f"{contended.cores(named)} {'is' if len(named) == 1 else 'are'} full, by {by}"
+    return Reading("core", "here", "the CPU", "inferred", why, 1.0, None, 1.0, None, most, by)
 
 
 def _spent(one: Limit, cpu: Reading, nics: Iterable[Limit]) -> Limit:
@@ -281,6 +284,12 @@ def _spent(one: Limit, cpu: Reading, nics: Iterable[Limit]) -> Limit:
     way = "arrives" if one.direction == "tx" else "leaves"
     other = f"; the forwarded traffic {way} by {others[0]}" if len(others) == 1 else ""
     return _with(one, replace(cpu, because=f"{cpu.because}{other}"))
+
+
+def _answers(one: Limit, nics: Iterable[Limit]) -> bool:
+    """Whether it carries little more than the acknowledgments of what goes the other way."""
+    return any((other.target, other.namespace) == (one.target, one.namespace)
+               and (one.rate or 0.0) < ACKS * (other.rate or 0.0) for other in nics)  # fmt: skip
 
 
 def _cause(one: Limit, every: Iterable[Limit]) -> Limit | None:
