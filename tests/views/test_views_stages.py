@@ -272,3 +272,10 @@ def test_findings_and_limits_agree_on_what_is_next(host: str) -> None:
             text, limit = prediction(finding), verdict(known.limit)
             assert ("next: not known" in text) == ("next: not known" in limit), (text, limit)
     assert predicted
+
+
+@pytest.mark.parametrize("rates", [(300.0, 900.0), (900.0, 300.0), (27e3, 30e3), (0.0, 0.0)])
+def test_of_a_host_at_rest_the_same_direction_is_shown_whatever_the_last_packet_was(
+    rates: tuple[float, float],
+) -> None:
+    assert named(limit("tx", rates[1], PEER), limit("rx", rates[0], PEER)) == ("eth0", "rx")

@@ -58,7 +58,8 @@ def foremost(scene: Scene, view: View) -> Limit | None:
     """The limit that the screen names: that of the direction of the interface which carries most.
 
     A direction that this host limits comes before a larger one that it does not. Datagrams lost at
-    a socket come before an interface on which nothing of this host is full.
+    a socket come before an interface on which nothing of this host is full. Of an interface that
+    carries nothing it is what it receives.
     """
     return _foremost(scene, view.nic, other=view.spot.invert)
 
@@ -84,14 +85,15 @@ def _nowhere(limit: Limit) -> bool:
 
 def _first(ways: list[Limit], known: list[Limit]) -> Limit | None:
     most = max((one.rate or 0.0 for one in ways), default=0.0)
-    moving = [one for one in ways if (one.rate or 0.0) >= max(IDLE, SMALL * most)]
+    moving = [one for one in ways if moves(one) and (one.rate or 0.0) >= max(IDLE, SMALL * most)]
     here = [one for one in moving if at_fault(one)]
     sockets = [one for one in known if drops(one)]
     rate = lambda one: one.rate or 0.0  # noqa: E731
-    for some in (here, sockets, moving, ways):
+    for some in (here, sockets, moving):
         if some:
             return max(some, key=rate)
-    return None
+    # a host at rest: which of a few packets were more changes each second
+    return min(ways, key=lambda one: one.direction, default=None)
 
 
 def at_fault(limit: Limit) -> bool:
