@@ -39,8 +39,8 @@ def opened(scene: Scene, width: int, height: int) -> list[str]:
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_stages_are_a_checklist_in_the_order_of_the_data(width: int) -> None:
     rows = [row.split() for row in opened(limited(), width, 40)]
-    marks = [tuple(row[:2]) for row in rows if row[1:2] and row[1] in ("send", "link", "tx")]
-    assert marks == [("!", "send"), ("·", "tx"), ("✓", "link")]
+    marks = [tuple(row[:2]) for row in rows if row[1:2] and row[1] in ("send", "link", "transmit")]
+    assert marks == [("!", "send"), ("·", "transmit"), ("✓", "link")]
 
 
 def test_threads_with_their_cores_and_the_cgroup_are_shown() -> None:

@@ -14,6 +14,7 @@ from nettop.advice.language.template import spoken
 from nettop.facts.flow_words import name as flow_name
 from nettop.facts.limits import Limit, Reading, words
 from nettop.facts.limits.ladder import labelled
+from nettop.facts.limits.stages import SHORT, declared, short
 from nettop.host.recording import Mark, Replay, load
 from nettop.panes import flowlist, flowpage, limit, page
 from nettop.terms.text import text_of
@@ -88,10 +89,10 @@ def test_a_shaper_has_one_name_wherever_its_limit_is_told() -> None:
     (flow,) = facts.flows
     scene = replace(scene, facts=facts)
     assert words.limited(one) == "limited by the traffic shaper tbf"
-    for width, told in ((118, "traffic shaper tbf"), (78, "shaper")):
-        assert told in text_of(flowlist.lines(scene, (flow,), width, 2)[1])
+    for width in (118, 78):
+        assert "traffic shaper" in text_of(flowlist.lines(scene, (flow,), width, 2)[1])
     assert spoken("flow.limit", flow.limit, flow) == "the traffic shaper tbf"  # in titles
-    assert text_of(flowpage.checklist(one, 118, Units())[0]).split()[1] == "shaper"
+    assert text_of(flowpage.checklist(one, 118, Units())[0]).split()[1:3] == ["traffic", "shaper"]
     assert "SHAPER" in text_of(limit.stages(scene, one, 198)[0])
 
 
@@ -111,3 +112,31 @@ def test_the_profile_is_in_the_header_whole_or_not_at_all() -> None:
         told = text_of(page.header(scene, View(), width))
         assert f"· {name} " in told or f"· {name[:3]}" not in told, width
         assert "…" not in told.partition(" (")[0], width
+
+
+def test_a_stage_has_one_name_in_the_list_of_flows_at_every_width() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    (flow, *_) = scene.facts.flows
+    for stage in declared():
+        told = short(stage)
+        assert len(told) <= SHORT, stage
+        one = replace(flow, limit=stage, limit_how=None, limit_why="")
+        for width in (78, 118, 198):
+            assert told in text_of(flowlist.lines(scene, (one,), width, 2)[1]), (stage, width)
+
+
+def test_a_program_is_named_whatever_it_waits_for() -> None:
+    waits = Reading("timer", "here", "copy[7]", "measured", "copy[7] sleeps", 0.9, None, 0.9)
+    one = Limit("flow", "a>b", "tx", 1e9, 0.0, waits, (), None, (waits,), "eth0", 7, "copy")
+    for width in (78, 118, 198):
+        heads = text_of(limit.stages(lossy(), one, width)[0])
+        assert "● copy" in heads
+        assert "PROCESS" not in heads
+
+
+def test_the_window_that_the_path_keeps_small_is_no_second_cause() -> None:
+    path = Reading("path", "there", "path to b", "measured", "1% of the segments lost", 1.0)
+    both = Limit("flow", "a>b", "tx", 1e9, 0.0, path, ("cwnd",), None, (path,), "eth0")
+    assert words.limited(both) == "limited by the path"
+    assert words.limited(replace(both, joint=("wire",))) == "limited by the path or the link"

@@ -13,6 +13,7 @@ from scenes import SCENES, lossy
 from nettop import panes
 from nettop.commands import open_peer
 from nettop.facts.flow_words import together
+from nettop.facts.limits.stages import declared
 from nettop.host.recording import Replay, load
 from nettop.panes import overview, page
 from nettop.terms.text import text_of
@@ -23,7 +24,7 @@ from nettop.views.build import Plans, scene_of
 from nettop.views.observer import Observer
 from nettop.views.past import History
 from nettop.views.scene import Scene
-from nettop.views.stages import PROGRAMS, bars, foremost, process_of
+from nettop.views.stages import PROGRAM, bars, foremost, process_of
 from nettop.views.view import View
 
 
@@ -46,7 +47,7 @@ def test_a_program_with_several_flows_has_their_sum() -> None:
     found = foremost(scene, View())
     assert found is not None
     assert scene.facts is not None
-    (bar,) = (one for one in bars(scene.facts, found) if one.stage in PROGRAMS)
+    (bar,) = (one for one in bars(scene.facts, found) if declared()[one.stage].bar == PROGRAM)
     assert len(scene.facts.flows) > 1
     assert process_of(bar) == "iperf3[265]"
     assert bar.moved == together(scene.facts.flows)

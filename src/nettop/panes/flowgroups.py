@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..facts.limits.stages import short
+from ..facts.limits.stages import SHORT, short
 from ..terms.dataclass import dataclass
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "process."  # of the id of a row
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2), Column("FLOWS", 5, ">"), Column("RECEIVES", 10, ">"),
-    Column("SENDS", 10, ">"), Column("LIMIT", 14, grow=1), Column("MAX RTT", 9, ">"),
+    Column("SENDS", 10, ">"), Column("LIMIT", 2 + SHORT, grow=1), Column("MAX RTT", 9, ">"),
     Column("RETR/s", 7, ">"), Column("CORES", 12, grow=1), Column("PEERS", 24, grow=3),
 )  # fmt: skip
 LEAST: Final = 62  # columns from which the limit has room beside the rates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts.flow_words import peer, rate, together
 from ..facts.limits import words
-from ..facts.limits.stages import declared, short
+from ..facts.limits.stages import SHORT
 from ..terms import braille
 from ..terms.text import Line, fit_line, text_of
 from ..terms.units import UNKNOWN, per_second, seconds, share
@@ -27,7 +27,7 @@ COLUMNS: Final = (
     Column("RATE", 10, ">"),
     Column("LAST MINUTE", 11),
     Column("LIMITED BY", 22, grow=1),
-    Column("LIMIT", 13),
+    Column("LIMIT", 2 + SHORT),
     Column("RTT", 8, ">"),
     Column("RETR", 6, ">"),
     Column("CORE ← IRQ", 10, ">"),
@@ -107,12 +107,10 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
     limit = flow.limit or UNKNOWN
     of = limit, flow.limit_how
-    told = (words.known(*of) if limit in declared() else short(limit)).removeprefix("the ")
-    if words.NOT_HERE in (flow.limit_why or ""):
-        told = "not on this host"
-    one = of_flow(scene, flow)
+    told = "elsewhere" if words.NOT_HERE in (flow.limit_why or "") else words.brief(*of)
+    one, host = of_flow(scene, flow), ""
     if one is not None and scene.peer is not None and words.away(one.stage):
-        told = f"{scene.peer.hosts[1]}: {told}"
+        host = f"{scene.peer.hosts[1]}: "
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
     drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
     bad = bool(flow.far and flow.bulk)
@@ -122,8 +120,8 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         _place(flow),
         (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-4" if arrow == "←" else "tx-4"),
+        limit_cell(scene, flow, f"{host}{told}"),
         limit_cell(scene, flow, told),
-        limit_cell(scene, flow, words.brief(*of)),
         seconds(flow.rtt),
         (drops, "bad" if flow.drops_per_s or (flow.loss_ratio or 0.0) > 0.001 else "dim"),
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),

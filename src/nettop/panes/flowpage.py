@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, Reading, words
-from ..facts.limits.stages import declared, way
+from ..facts.limits.stages import SHORT, declared, way
 from ..terms import braille
 from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, repeats, wrap
 from ..terms.units import UNKNOWN, Units, amount, percent, seconds, share, size
@@ -83,7 +83,7 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> L
     filled, rest = bar(full, size) if full is not None and size else ("", " " * size)
     capacity = words.interval(one.capacity, units) if one.capacity is not None else ""
     head = line(
-        (f" {glyph} ", role), (fit(name, 12), role if limits else ""),
+        (f" {glyph} ", role), (fit(name, SHORT + 1), role if limits else ""),
         (filled, role if limits else "accent"), (rest, "idle"),
         (fit(share(full), 7, ">"), "strong" if limits else "dim"),
         (fit(f"  {capacity}", wide), "dim"),

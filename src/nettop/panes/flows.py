@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from ..facts import Facts
 from ..facts.flow_words import peer, rate
 from ..facts.limits import words
+from ..facts.limits.stages import SHORT
 from ..terms.dataclass import dataclass
 from ..terms.errors import nearest
 from ..terms.text import Line, line
@@ -52,10 +53,10 @@ DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
 COLUMNS: Final = (
     Column("PROCESS", 13, grow=2),
     Column("LOCAL", 6, ">"),
-    Column("PEER", 21, grow=3),
+    Column("PEER", 20, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
-    Column("LIMIT", 13),
+    Column("LIMIT", 2 + SHORT),
     Column("RTT", 7, ">"),
     Column("RETR/s", 7, ">"),
     Column("CWND", 6, ">"),

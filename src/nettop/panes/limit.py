@@ -29,7 +29,7 @@ from ..terms.units import Units, brief, packets, per_second, share
 from ..views.scene import Peer, Scene, once
 from ..views.stages import (
     CORE,
-    PROGRAMS,
+    PROGRAM,
     SOFTIRQ,
     Bar,
     at_fault,
@@ -293,7 +293,7 @@ def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
     """The name of a stage, and a line to the next one."""
     limits = one.limits and moves(limit) and not words.unread(limit)
     name = declared()[one.stage].bar
-    if one.stage in PROGRAMS:
+    if name == PROGRAM:
         name = process_of(one) or name
     elif one.reading is not None and words.shaper(one.reading):
         name = "SHAPER"
@@ -337,7 +337,7 @@ def _figure(one: Bar, each: int, units: Units) -> Line:
         return line((by if cells(by) < each else by.partition("[")[0], "user"))
     if passed is not None and passed.rate is not None and passed.unit == "packets/s":
         return line((packets(passed.rate), "dim"))
-    if one.stage in PROGRAMS and one.moved:
+    if declared()[one.stage].bar == PROGRAM and one.moved:
         return line((units.rate(one.moved), "dim"))
     if passed is not None and passed.rate is not None and passed.unit == "bit/s":
         return line((units.speed(passed.rate), "dim"))

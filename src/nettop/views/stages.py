@@ -31,7 +31,7 @@ IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
 CORE: Final = "core"
 SOFTIRQ: Final = "softirq"
-PROGRAMS: Final = ("thread", "application")  # stages that are a program of this host
+PROGRAM: Final = "PROCESS"  # the bar of stages that are a program of this host
 SELDOM: Final = 0.25  # utilisation from which a bar that is not always shown is shown
 SPENT: Final = 5.0  # percent of a core, or of all, that nothing uses: with less it is full
 
@@ -151,7 +151,7 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
                   _lost(facts, first, passing), owner)  # fmt: skip
         if _follows(stage, limit, bar.full or 0.0):
             bar = replace(bar, reading=None, full=None)
-        if stage.name in PROGRAMS:
+        if stage.bar == PROGRAM:
             bar = replace(bar, moved=_moved(facts, limit, process_of(bar)))
         if stage.name == CORE:
             bar = _on_full_core(bar, facts, flow, past)

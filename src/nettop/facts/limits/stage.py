@@ -44,7 +44,7 @@ class Stage:
     implies: str = ""  # the stage that is limited with it: either name is right
     feeds: bool = False  # it stands for the application: what that waits for
     sure: bool = False  # who waits for it does not wait for the network
-    short: str = ""  # in 11 columns, where its name is no word of the field
+    short: str = ""  # in a table, where `words` have no room and its name is no word of the field
 
     def place(self, direction: str) -> int:
         """Its place on the way of data in that direction, tx or rx."""

@@ -50,8 +50,8 @@ def known(name: str, how: str | None = "") -> str:
 
 
 def brief(name: str, how: str | None = "") -> str:
-    """The same in 11 columns."""
-    return "shaper" if name == "qdisc" and how else short(name)
+    """The same in the columns of a table."""
+    return "traffic shaper" if name == "qdisc" and how else short(name)
 
 
 def mark(limit: Limit, one: Reading) -> str:
@@ -96,8 +96,9 @@ def limited(limit: Limit, where: str | None = None) -> str:
     if elsewhere(limit):
         return "limited elsewhere, not on this host"
     place = away(limit.stage) if where is None else where
-    feeds = limit.stage.stage in having("feeds")
-    told = [name for name in limit.joint if not (feeds and name in _LEADS)]
+    first = declared()[limit.stage.stage]
+    same = {first.implies} & having("grows")  # a window as small as that stage keeps it
+    told = [name for name in limit.joint if name not in (_LEADS if first.feeds else same)]
     others = " or ".join(declared()[name].words for name in told)
     limits = "limited in part by" if partly(limit) else "limited by"
     limits = "may be limited by" if unread(limit) else limits

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ....terms.modules import modules
 
@@ -52,10 +52,17 @@ def way(direction: str) -> tuple[Stage, ...]:
     return tuple(sorted(found, key=lambda stage: stage.place(direction)))
 
 
+SHORT: Final = 14  # columns of the words of a stage in a table
+
+
+@cache
 def short(name: str) -> str:
-    """The stage of that name in 11 columns; `idle` for a flow that wants no more."""
+    """The words of a stage in `SHORT` columns; `idle` for a flow that wants no more."""
     known = declared().get(name)
-    return (known.short or name) if known is not None else "idle" if name == "none" else name
+    if known is None:
+        return "idle" if name == "none" else name
+    words = known.words.removeprefix("the ").removeprefix("an ")
+    return known.short or (words if len(words) <= SHORT else name)
 
 
 @cache

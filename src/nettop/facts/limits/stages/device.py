@@ -24,13 +24,12 @@ STAGES: Final = (
           setting="link.mtu", card=True, queue=True, short="PCIe slot"),
     Stage("usb", "the USB connection", "the USB connection of the adapter", "USB",
           "a port, cable and adapter of USB 3", precedence=35, sending=105, receiving=55,
-          setting="link.mtu", card=True, queue=True, short="USB"),
+          setting="link.mtu", card=True, queue=True),
     Stage("wire", "the link", "the link", "WIRE", "nothing to fix if the link is full",
           precedence=30, sending=110, receiving=50, always=("rx", "tx"), setting="link.mtu",
           card=True, queue=True, fault=False,
           lost_rx=("phy_errors", "length_errors"),
-          why="damaged frames or frames of wrong length; no setting of this host helps",
-          short="link"),
+          why="damaged frames or frames of wrong length; no setting of this host helps"),
     Stage("provider", "the provider's allowance",
           "the limit that the provider of a virtual machine sets", "PROVIDER", "a larger instance",
           precedence=10, sending=120, receiving=40, setting="link.mtu", queue=True, between=True),
@@ -41,7 +40,7 @@ STAGES: Final = (
     Stage("ring", "the receive ring", "the receive ring of the NIC", "RING",
           "a larger ring, or a less loaded core", precedence=70, receiving=80, always=("rx",),
           setting="ring.rx", card=True, queue=True, arrives=True, lost_rx=("ring_drops",),
-          why="no free receive descriptor", short="rx ring"),
+          why="no free receive descriptor"),
 )  # fmt: skip
 FULL: Final = 0.95  # of what the wire carries: the link is full
 SLOT_FULL: Final = 0.95  # of what a slot carries: several ports never reach all of it together

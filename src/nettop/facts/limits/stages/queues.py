@@ -31,7 +31,7 @@ STAGES: Final = (
     Stage("tx-ring", "the transmit ring", "the transmit ring of the NIC", "RING",
           "the card takes packets too slowly", precedence=50, sending=70, always=("tx",),
           setting="ring.tx", card=True, queue=True, lost_tx=("tx_dropped",),
-          why="dropped by driver or device on send", short="tx ring"),
+          why="dropped by driver or device on send"),
     Stage("pause", "pause frames", "pause frames of the switch stop the sender", "PAUSE",
           "the switch or the peer pauses it", precedence=20, sending=115, receiving=45,
           setting="pause.rx", queue=True, between=True),

@@ -29,7 +29,7 @@ STAGES: Final = (
           "a larger buffer, or read sooner", precedence=130, receiving=110, always=("rx",),
           implies="application", why="socket buffers full", most="net.ipv4.tcp_rmem",
           lost_here=("rcvq_drops", "socket_backlog_drops", "udp_rcvbuf_errors",
-                     "udp_memory_errors"), short="recv buffer"),
+                     "udp_memory_errors")),
 )  # fmt: skip
 UNREAD: Final = 0.25  # of the receive buffer: as the rule application-does-not-read
 CHANCE: Final = 0.1  # of the samples: a reader that takes what it asked for leaves less

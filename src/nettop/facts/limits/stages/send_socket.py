@@ -27,11 +27,11 @@ STAGES: Final = (
           fault=False, implies="rcvbuf"),
     Stage("sndbuf", "the send buffer", "the send buffer of the socket is full", "SOCKET",
           "larger net.ipv4.tcp_wmem or SO_SNDBUF", precedence=120, sending=30, always=("tx",),
-          fed=True, why="UDP send buffers full", most="net.ipv4.tcp_wmem", short="send buffer"),
+          fed=True, why="UDP send buffers full", most="net.ipv4.tcp_wmem"),
     Stage("nagle", "the small writes",
           "a part smaller than a segment waits for a delayed acknowledgement", "SOCKET",
           "one write a request, or TCP_NODELAY", precedence=165, sending=35,
-          receiving=109, short="small write"),
+          receiving=109),
     Stage("refused", "a drop on this host",
           "the packet filter or a queue of this host, which drops what the socket sends, or what "
           "keeps datagrams from a socket that has room", "SOCKET",
