@@ -93,7 +93,7 @@ def test_the_first_words_are_the_limit_or_that_there_is_none(size: tuple[int, in
     told = text_of(rows[1]).strip("│ ")
     assert told.startswith("✗ Limited by the receive ring: no receive descriptor free")
     rows = panes.pane("overview").lines(healthy(), View(), *size)
-    assert text_of(rows[1]).strip("│ ").startswith("✓ no loss; nothing waits")
+    assert text_of(rows[1]).strip("│ ").startswith("✓ no drops here; nothing waits")
 
 
 def test_what_cannot_be_read_is_not_called_well() -> None:
@@ -105,7 +105,7 @@ def test_what_cannot_be_read_is_not_called_well() -> None:
 def test_the_tiniest_screen_names_the_worst() -> None:
     rows = page.compose(lossy(), View(), 20, 5)
     assert text_of(rows[0]).startswith(" ✗ Limited by the r")
-    assert text_of(rows[1]).startswith(" ✗ 1,204 lost/s")
+    assert text_of(rows[1]).startswith(" ✗ 1,204 dropped/s")
 
 
 @pytest.mark.parametrize("cpus", [64, 256, 1024])

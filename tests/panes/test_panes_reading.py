@@ -65,7 +65,7 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     mute = tuple(replace(nic, per_s=Counters()) for nic in scene.facts.nics)
     assert "Cannot tell: no interface has counters" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
-    assert first(healthy()).startswith("✓ no loss; nothing waits to be sent or read")
+    assert first(healthy()).startswith("✓ no drops here; nothing waits to be sent or read")
 
 
 def test_no_loss_is_said_of_what_is_counted_only() -> None:
@@ -79,11 +79,11 @@ def test_no_loss_is_said_of_what_is_counted_only() -> None:
         for path in scene.facts.paths
     )  # fmt: skip
     text = first(with_facts(scene, paths=paths))
-    assert text.startswith("· no loss seen (not counted: receive ring, backlog); nothing waits")
+    assert text.startswith("· no drops seen (not counted: receive ring, backlog); nothing waits")
     veth = tuple(replace(nic, kind="veth") for nic in scene.facts.nics if nic.kind == "nic")
     part = tuple(replace(nic, per_s=Counters(rx_bytes=0.0, tx_bytes=0.0)) for nic in veth)
     text = first(with_facts(scene, paths=(), nics=part))
-    assert text.startswith("· no loss seen (not counted: drops of the interface)")
+    assert text.startswith("· no drops seen (not counted: drops of the interface)")
 
 
 def test_loopback_is_no_place_whose_losses_are_unknown() -> None:
@@ -92,7 +92,7 @@ def test_loopback_is_no_place_whose_losses_are_unknown() -> None:
     mute = replace(scene.facts.nics[0], name="lo", kind="loopback", per_s=Counters())
     for shown_nic in (None, mute):
         (told,) = without_limit(scene, 120, shown_nic)
-        assert text_of(told).strip().startswith("✓ no loss;")
+        assert text_of(told).strip().startswith("✓ no drops here;")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
         said = "· nothing waits to be sent or read; the CPUs are full, by programs: a transfer "
-        assert told == f"{said}would wait for CPU time; no loss"
+        assert told == f"{said}would wait for CPU time; no drops here"
     for width in range(40, 120):  # of parts that do not fit on a line
         rows = without_limit(with_facts(scene, flows=(), host=full), width, None)
         assert not any(text_of(row).lstrip().startswith(";") for row in rows)
@@ -303,7 +303,7 @@ def test_what_is_not_known_of_losses_can_be_read() -> None:
     )
     facts = replace(scene.facts, paths=(replace(path, stages=stages),))
     told = overview.lines(replace(scene, facts=facts), View(), 120, 38)
-    assert [role for text, role in told[4] if text.strip() == "not counted"] == ["dim"]
+    assert [role for text, role in told[4] if text.strip() == "uncounted"] == ["dim"]
 
 
 def test_ascii_tells_an_unknown_load_from_a_small_one() -> None:

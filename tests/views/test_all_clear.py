@@ -199,6 +199,6 @@ def test_every_surface_says_the_same(
     assert f"nettop_judged {0 if lacks else 1}" in text
     for pane in ("overview", "advisor"):
         _, text = run(capsys, "show", pane, "--once", "--width", "200", "--replay", host)
-        assert ("✓ no" if lacks else "✓ no loss;") not in text
+        assert ("✓ no" if lacks else "✓ no drops here;") not in text
         assert "✓ no findings" not in text
         assert words in text

@@ -33,7 +33,7 @@ _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a
 _RATES: Final = 3  # rows of the rates at least
 _LOW: Final = 0.15  # of the scale: a curve below it has three rows
 _DEEP: Final = 3  # times four rows beyond the least, for a curve over the whole scale
-HIGHEST: Final = 16  # rows of the graph beside other parts: more say no more
+HIGHEST: Final = 20  # rows of the graph beside other parts: more say no more
 LEAST: Final = _RATES + 2  # rows of the graph at least: also the losses and the axis
 _TICKS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0)  # seconds between two ticks of the axis
 _APART: Final = 12  # columns between two ticks at least
@@ -213,7 +213,7 @@ def _losses(track: Timeline) -> Line:
         for value in pairs
     ]
     known = any(value is not None for value in pairs)
-    label = f"peak {brief(round(most))}/s" if most else "0 lost here" if known else "not counted"
+    label = f"peak {brief(round(most))}/s" if most else "0 drops here" if known else "not counted"
     head = (fit(label, LABEL, ">"), "bad" if most else "dim")
     return line(head, " ", *merge(parts))
 

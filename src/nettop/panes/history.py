@@ -249,7 +249,7 @@ def reading(
         return [line((f" {hint}", "dim"))]
     rates = f"rx {scene.units.rate(port.rx)}  tx {scene.units.rate(port.tx)}"
     if port.lost:
-        rates += f"  lost {port.lost:,.0f}/s"
+        rates += f"  dropped {port.lost:,.0f}/s"
     parts = [line((rates, "strong")), line((hint, "key"))]
     event = event_at(scene, view, moment)
     if event is not None:
@@ -325,7 +325,7 @@ def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             f"no sample before {clock(moments[0].wall)}" if begins else "",
         ),
         band("send", tx, "b/s", (room, both - upper), "tx", top),
-        band("lost", lost, "pps", (room, low), "bad", worst),
+        band("drops", lost, "pps", (room, low), "bad", worst),
     ):
         out += [*each, *([()] * gap)]
     out += heat(moments, room, cores)

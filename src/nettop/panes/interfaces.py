@@ -29,11 +29,11 @@ COLUMNS: Final = (
     Column("rx load", 8),
     Column("tx", 10, ">"),
     Column("tx load", 8),
-    Column("lost", 9, ">"),
+    Column("dropped", 9, ">"),
     Column("rx / tx pps", 15, ">"),
     Column("LINK", 26, grow=2),
 )
-NARROW: Final = ("interface", "rx", "tx", "lost", "rx / tx pps", "link")
+NARROW: Final = ("interface", "rx", "tx", "dropped", "rx / tx pps", "link")
 WIDE: Final = 76  # columns from which there is room for the loads, where a speed is known
 BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 
@@ -123,7 +123,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         moved = max(0.0, moved - sum(map(rate, rows)))
         gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in rows))
         text = f"   {more} more{_members(every, rows)}: {scene.units.rate(moved)} together"
-        out.append(line((text, "dim"), (f", {per_second(gone, 'lost')}" if gone else "", "bad")))
+        out.append(line((text, "dim"), (f", {per_second(gone, 'dropped')}" if gone else "", "bad")))
     return [fit_line(one, width) for one in out]
 
 

@@ -75,7 +75,7 @@ def without_limit(scene: Scene, width: int, nic: Nic | None, *, unread: bool = F
     if losing is not None and losing.lost:
         worst = declared().get(losing.worst or "")
         place = worst.words if worst is not None else f"the {losing.worst}"
-        text = f" · {per_second(losing.lost, 'lost')} on the path, most at {place} of"
+        text = f" · {per_second(losing.lost, 'dropped')} here, most at {place} of"
         return [line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))]
     if unread:
         return _cannot_tell(scene, width, "no TCP flow was read", "sockets_tcp")
@@ -102,7 +102,7 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     unknown += witnesses(scene.frame) if scene.frame is not None else []
     idle = facts.host.idle
-    sound = f"no loss seen (not counted: {', '.join(unknown)})" if unknown else "no loss"
+    sound = f"no drops seen (not counted: {', '.join(unknown)})" if unknown else "no drops here"
     if idle is not None and idle < SPENT:
         cores = scene.mean.cores if scene.mean is not None else ()
         by = few(dict.fromkeys(map(taker, cores)), TAKERS) or "programs"

@@ -196,6 +196,6 @@ def _lost(look: Look, stage: str, name: str) -> Iterator[Reading]:
     full = lost >= COUNTED
     moved = _moved(look, "packets")
     cause = "nobody empties it" if moved is not None and moved <= SERVED * lost else known.why
-    why = f"mean {units.per_second(lost, 'packets')} lost: {cause}"
+    why = f"mean {units.per_second(lost, 'packets')} dropped: {cause}"
     yield Reading(stage, "here", name, "reported", why, 1.0 if full else None, None,
                   0.8 if full else 0.0, cause=cause)  # fmt: skip
