@@ -131,7 +131,7 @@ def test_a_program_crowds_a_core_only_if_it_uses_some_of_it() -> None:
     own = facts.processes[0]
     stage = replace(RX.stage, stage="thread", because="waited for its core")
     one = replace(RX, stage=stage, pid=own.pid)
-    for taken, said in ((0.4, limit.CROWDED), (30.0, f"(30% of core {own.cpu}): move one of them")):
+    for taken, said in ((0.4, limit.CROWDED), (30.0, f"(30% of core {own.cpu}): both run there")):
         means = Means(taken={own.cpu or 0: {f"{own.name}[{own.pid}]": 60.0, "sshd[7]": taken}})
         both = replace(facts, means=means)
         assert said in text_of(limit.remedy(replace(scene, facts=both), one, None, 118))
@@ -154,7 +154,7 @@ def test_a_full_core_is_taken_by_the_first_process_that_the_list_of_cores_has() 
     assert beside == "beside it run python[71] (26% of 2 cores), gzip[72] (28%)"
     full_scene = replace(scene, facts=facts, past=History())
     told = text_of(limit.remedy(full_scene, one, None, 118))
-    assert "both cores are full: stop or limit gzip[72] (28% of 2 cores)" in told
+    assert "stop or limit gzip[72] (28% of 2 cores): both cores are full" in told
     assert full_scene.mean is not None
     assert [taker(core) for core in full_scene.mean.cores] == [name, "gzip[72]"]
     names, _, figures = map(text_of, limit.stages(full_scene, one, 198))
@@ -172,8 +172,8 @@ def test_where_segments_are_lost_the_other_end_is_named_at_every_width(width: in
 
 
 @pytest.mark.parametrize(("idle", "told"), [
-    (0.0, "both cores are full: stop or limit gcc[7] (29% of 2 cores)"),
-    (60.0, "its core also runs sshd[8] (30% of core 0): move one of them"),
+    (0.0, "stop or limit gcc[7] (29% of 2 cores): both cores are full"),
+    (60.0, "move it or sshd[8] (30% of core 0): both run there"),
 ])  # fmt: skip
 def test_a_move_is_proposed_only_where_another_core_has_time(idle: float, told: str) -> None:
     scene = lossy()
@@ -320,7 +320,7 @@ def test_few_columns_keep_the_stage_that_limits_and_those_that_lose() -> None:
 
 def test_a_stage_without_a_share_says_whether_it_lost_or_limits() -> None:
     told = text_of(limit.stages(lossy(), RX, 118)[1])
-    assert "✓ no loss" in told  # the backlog counts its drops
+    assert "✓ 0 drops" in told  # the backlog counts its drops
     assert "·····" in told  # of the peer nothing is known
     silent = replace(RX, stage=SENDERS, ladder=(SENDERS,))
     assert text_of(limit.stages(lossy(), silent, 118)[1]).startswith(" limits")
@@ -357,3 +357,20 @@ def test_a_joint_limit_at_this_end_is_looked_at_too() -> None:
     assert "not this host" not in told
     alone = replace(joint, joint=(), ladder=(peer,))
     assert "not this host" in words(limit.lines(lossy(), alone, None, 118))
+
+
+@pytest.mark.parametrize("width", range(40, 130, 3))
+def test_what_to_do_is_whole_at_every_width(width: int) -> None:
+    spent = Reading("core", "here", "the CPU", "inferred", "cores 0-1 are full")
+    one, scene = (
+        replace(RX, stage=spent, next=Reading("wire", "here", "eth0", capacity=(9e8, 9e8))),
+        lossy(),
+    )
+    assert scene.facts is not None
+    cores = tuple(replace(core, idle=0.0, iowait=0.0) for core in scene.facts.cores)
+    means = Means(taken={0: {"compiler[17061]": 62.0}})
+    facts = replace(scene.facts, cores=cores, means=means)
+    told = text_of(limit.remedy(replace(scene, facts=facts), one, None, width))
+    assert "stop or limit compiler" in told
+    assert "…" not in told
+    assert ("(7.8% of 8 cores)" in told) == (width > 70)

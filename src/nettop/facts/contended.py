@@ -79,13 +79,13 @@ def takers(
 
 
 def everywhere(facts: Facts, *, but: int | None = None) -> str:
-    """`both cores are full: stop or limit python[7] (29% of 2 cores)`; empty: a core has time."""
+    """`stop or limit python[7] (29% of 2 cores): both cores are full`; empty: a core has time."""
     free = [(one.idle or 0.0) + (one.iowait or 0.0) for one in facts.cores if one.idle is not None]
     if not free or max(free) > FULL:
         return ""
     each = {1: "the core is", 2: "both cores are"}.get(len(free), f"all {len(free)} cores are")
     every = takers(facts.means.taken, (one.cpu for one in facts.cores), but=but)
-    return f"{each} full: stop or limit {next(iter(every), 'other programs')}"
+    return f"stop or limit {next(iter(every), 'other programs')}: {each} full"
 
 
 def kept(

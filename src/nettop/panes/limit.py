@@ -17,6 +17,7 @@ from ..terms.text import (
     Line,
     bar,
     cells,
+    concise,
     continued,
     crop,
     ends,
@@ -196,48 +197,52 @@ def _crowded(scene: Scene, limit: Limit) -> str:
     if own is None or own.cpu is None:
         return CROWDED
     others = contended.takers(facts.means.taken, [own.cpu], but=pid)
-    return f"its core also runs {others[0]}: move one of them" if others else CROWDED
+    return f"move it or {others[0]}: both run there" if others else CROWDED
+
+
+def _advice(scene: Scene, limit: Limit) -> str:
+    """What to do about a limit where no change is known; the reason comes after it."""
+    stages, peer = declared(), scene.peer
+    stage = stages[limit.stage.stage]
+    own = next((one.stage for one in limit.ladder
+                if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
+    if stage.beyond and peer is not None and peer.joined:
+        return BOTH
+    if stage.beyond and own:
+        return f"look at the other end, and here: {stages[own].advice}"
+    if words.forwarded(limit) and limit.stage.name:
+        return f"look at {limit.stage.name}"
+    if words.elsewhere(limit):
+        return f"look at {_other(limit)}, or at the network"
+    if words.spent(limit) or starved(limit):
+        return _crowded(scene, limit)
+    reads = (limit.direction == "rx") == (limit.stage.end == "here")  # the end that limits
+    late = limit.stage.stage == "application" and reads
+    return READS if late else _parted(limit)[1] or stage.advice
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
-    """What to do: the first change of the finding, else a sentence; the next limit at the right."""
-    after, stages = further(limit, scene.units, finding), declared()
-    taken = len(after) + 1
-    reads = (limit.direction == "rx") == (limit.stage.end == "here")  # the end that limits
-    late = limit.stage.stage == "application" and reads
-    advice = READS if late else _parted(limit)[1] or stages[limit.stage.stage].advice
+    """What to do: the first change of the finding, else a sentence; the next limit at the right.
+
+    What to do is told in as many words as have room, and the next limit only beside all of them.
+    """
+    after = further(limit, scene.units, finding)
+    head, said, role = line("   "), _advice(scene, limit), "dim"
+    steps = scene.steps(finding.id) if finding is not None else ()
     waits = words.spent(limit) or starved(limit)
-    if waits:
-        advice = _crowded(scene, limit)
-    if words.forwarded(limit) and limit.stage.name:
-        advice = f"look at {limit.stage.name}"
-    elif words.elsewhere(limit):
-        advice = f"look at {_other(limit)}, or at the network"
-    own = next((one.stage for one in limit.ladder
-                if one.stage in limit.joint and one.end == "here"), "")  # fmt: skip
-    if stages[limit.stage.stage].beyond and own:
-        advice = f"look at the other end, and here: {stages[own].advice}"
-    if stages[limit.stage.stage].beyond and scene.peer is not None and scene.peer.joined:
-        advice = BOTH
-    text: Line = line("   ", (advice, "dim"))
-    if finding is not None:
-        steps = scene.steps(finding.id)
-        if steps:
-            host = f"{finding.host}: " if finding.host else ""
-            change = host + altered(steps, width - 3 - taken - cells(host))
-            if cells(change) + 3 + taken > width:  # the value to set is what must be read
-                after, taken = "", 0
-            text = line("   ", (change, "strong"))
-            command = steps[0].shell if len(steps) == 1 else ""  # one of several says too little
-            shell = line((f"   # {command}", "dim"))
-            if command and line_cells(text) + line_cells(shell) + taken <= width:
-                text += shell
-        elif at_fault(limit) and finding.severity in ADVISED and not waits:
-            glyph, role = severity(finding)
-            text = line((f"   {glyph} ", role), finding.title)
-    room = width - taken
-    return ends(fit_line(text, room) if line_cells(text) > room else text,
-                line((after, "head")), width)  # fmt: skip
+    if finding is not None and steps:
+        host = f"{finding.host}: " if finding.host else ""
+        said, role = host + altered(steps, width - 4 - cells(after) - cells(host)), "strong"
+    elif finding is not None and at_fault(limit) and finding.severity in ADVISED and not waits:
+        head, said, role = line("   ", severity(finding), " "), finding.title, ""
+    if line_cells(head) + cells(said) + cells(after) >= width:
+        after = ""
+    text = line(*head, (concise(said, width - line_cells(head)), role))
+    command = steps[0].shell if len(steps) == 1 else ""  # one of several says too little
+    shell = line((f"   # {command}", "dim"))
+    if command and line_cells(text) + line_cells(shell) + cells(after) < width:
+        text += shell
+    return ends(text, line((after, "head")), width)
 
 
 @once
@@ -316,8 +321,8 @@ def _fill(one: Bar, limit: Limit, each: int) -> Line:
         if one.limits and moves(limit) and not words.unread(limit):
             return line(("limits", mark(limit)[1]))
         if one.lost is None and one.passed is not None and one.passed.why:
-            return line(("not counted", "dim"))
-        return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
+            return line(("uncounted", "dim"))
+        return line(("✓ 0 drops", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
     size = max(3, each - 7)
     filled, rest = bar(one.full, size)
     load = main_kind(one.core) if one.core is not None else "accent"
@@ -349,7 +354,7 @@ def _figure(one: Bar, each: int, units: Units) -> Line:
         return ()
     if passed is not None and passed.rate is not None:
         return line((f"{brief(round(passed.rate))} {passed.unit}", "dim"))
-    return line(("0 lost", "dim")) if one.lost == 0 else ()
+    return ()
 
 
 def lines(

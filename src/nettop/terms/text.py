@@ -110,6 +110,17 @@ def clauses(text: str, width: int) -> str:
     return best if cells(best) * _HALF >= width else crop(text, width)
 
 
+_ASIDE: Final = re.compile(r" \([^()]*\)|\[\d+\]")  # a remark; the number of a process
+
+
+def concise(text: str, width: int) -> str:
+    """The longest form of a sentence that fits: whole, without asides, its first clauses.
+
+    What to do comes first in it, and the reason behind a colon, so that it says what to do.
+    """
+    return text if cells(text) <= width else clauses(_ASIDE.sub("", text), width)
+
+
 def continued(text: str, room: int, width: int, more: int) -> list[str]:
     """The text in a line of `room` cells and up to `more` of `width`, cut as by `clauses`."""
     if cells(text) <= room or not more:

@@ -29,7 +29,7 @@ STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
           "look for loss and queues both ways", precedence=160, sending=130,
           receiving=30, fed=True, between=True, implies="cwnd"),
-    Stage("peer", "the peer", "the other host", "PEER", "not this host: look at the other end",
+    Stage("peer", "the peer", "the other host", "PEER", "look at the other end: not this host",
           precedence=190, sending=150, receiving=20, always=("rx", "tx"), fault=False, beyond=True,
           implies="rwnd"),
     Stage("unknown", "an unknown cause", "no stage explains the rate", "PEER",
