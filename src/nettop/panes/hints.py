@@ -18,7 +18,7 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-KEYS_ROOM: Final = (28, 34)  # columns: of most rows one key, `?` and `q`; of two, `?` and `q`
+KEYS_ROOM: Final = (27, 34)  # columns: of most rows one key, `?` and `q`; of two, `?` and `q`
 QUESTION: Final = (Hint("Enter", "yes", ""), Hint("Esc", "no", "dismiss"))
 FIELD: Final = (Hint("Enter", "keep", ""), Hint("Esc", "cancel", ""), Hint("Ctrl-U", "clear", ""))
 TYPED: Final = Hint("a…z 0…9", "replace", "")

@@ -22,6 +22,7 @@ WIDE = 140  # columns from which the titles of the panes are whole
 MOMENT_FROM = 100  # columns from which the header has words for its figures and keys
 QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
+FEWEST = 3  # letters of the title of a pane
 SELF = 16  # columns of nettop's own load, with gaps
 REASON = 24  # free columns from which the reason for the profile is shown
 KEEP: Final = (" keep, ", " keep both, ")  # of one change that is not confirmed, of two
@@ -199,21 +200,17 @@ def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
 def shortened(
     titles: list[tuple[str, str]], here: str, width: int, room: int
 ) -> list[tuple[str, str]]:
-    """Names and titles, as many as leave so much room for keys; digits stay without a title.
+    """Names and titles that leave so much room for keys: whole, or the first letters of each.
 
-    That of `here` is shown before the others, and alone is cut if it must be.
+    That of `here` is whole; where the others have no room for `FEWEST` letters, it stands alone.
     """
     texts = {name: f" {title.split()[0] if width < WIDE else title}" for name, title in titles}
-    left = width - room - 2 * len(texts) - len(texts[here])
-    shown = {here: texts[here][: min(left, 0) or None]}
-    for name, text in texts.items():
-        if name == here:
-            continue
-        left -= len(text)
-        if left < 0:
-            break
-        shown[name] = text
-    return [(name, shown.get(name, "")) for name in texts]
+    own, left = texts[here], max(0, width - room - 2 * len(texts))
+    cut = ({name: text[1 : 1 + most] for name, text in texts.items()} | {here: own}
+           for most in range(max(map(len, texts.values())), FEWEST - 1, -1))  # fmt: skip
+    alone = dict.fromkeys(texts, "") | {here: own[:left]}
+    fitting = (one for one in (texts, *cut) if sum(map(len, one.values())) <= left)
+    return list(next(fitting, alone).items())
 
 
 def pane_at(scene: Scene, view: View, width: int, x: int) -> str:
