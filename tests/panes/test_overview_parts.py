@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 from pane_text import words
-from scenes import RING, big, lossy, storied
+from scenes import RING, big, healthy, lossy, storied
 
 from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
@@ -233,3 +233,13 @@ def test_an_idle_host_says_at_80_columns_what_is_watched_and_what_to_try() -> No
     told = words(page.compose(calm, View(), 80, 24))
     assert "watched: 2 interfaces, 8 cores" in told
     assert "`nettop --demo` shows a busy host" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 40), (120, 40), (200, 60)])
+def test_a_host_at_rest_says_at_every_size_what_to_try(size: tuple[int, int]) -> None:
+    scene = replace(healthy(), findings=(), ended=(), journal=(), pending=(), notes=())
+    assert scene.facts is not None
+    scene = replace(scene, facts=replace(scene.facts, limits=(), flows=()))
+    rows = " ".join(words(page.compose(scene, View(), *size)).split())
+    assert "watched: 1 interface" in rows
+    assert "6 Tests measures this host" in rows

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import SEVERITIES
 from ..facts.limits import words
 from ..terms.dataclass import dataclass
-from ..terms.text import Line, cells, clauses, crop, ends, fit, line, line_cells, wrap
+from ..terms.text import Line, cells, clauses, concise, crop, ends, fit, line, line_cells, wrap
 from ..terms.units import count as number
 from ..views.ask import Hint
 from ..views.build import may_mute, mutes
@@ -243,21 +243,7 @@ def finding_lines(
         for at, one in enumerate(every)
     ]
     if not rows:
-        judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
-        found = foremost(scene, view)
-        about = ""
-        if found is not None and moves(found) and found.stage.kind != "inferred":
-            about = f" about {words.stage(found.stage)}"
-        text = f" no finding{about}; {judged}"
-        if scene.frame is not None and witnesses(scene.frame):
-            text = f" {all_clear(scene.frame)}"
-        text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
-        text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
-        text += f"; {ended}" if (ended := over(scene)) else ""
-        texts = [f" {row}" for row in wrap(text, inner - 2)] if height > 1 else [text]
-        shown = [line((row, role)) for row in texts]
-        if not any(map(moves, scene.facts.limits if scene.facts is not None else ())):
-            shown += [line((row, "dim")) for row in _watched(scene, inner)]
+        shown = nothing(scene, view, inner, height)
         return part("FINDINGS", "", filled(shown, height, framed), width, framed=framed)
     hold = sum(not one.state for one in every)
     remark = number(len(rows)) if len(rows) > height else ""
@@ -277,8 +263,34 @@ def finding_lines(
     return part(f"FINDINGS · {scene.last}", remark, shown, width, framed=framed)
 
 
-def _watched(scene: Scene, width: int) -> Iterator[str]:
-    """On a host that is idle: what is looked at, and what to try."""
+def nothing(scene: Scene, view: View, width: int, height: int = 99) -> list[Line]:
+    """That there is no finding; on a host that is idle also what is looked at, and what to try.
+
+    Where they have no room in `height` lines, each sentence has one line.
+    """
+    judged = f"{unheld(scene.silent)} (5: why)" if scene.silent else "5 shows what was judged"
+    found = foremost(scene, view)
+    about = ""
+    if found is not None and moves(found) and found.stage.kind != "inferred":
+        about = f" about {words.stage(found.stage)}"
+    text = f"no finding{about}; {judged}"
+    if scene.frame is not None and witnesses(scene.frame):
+        text = all_clear(scene.frame)
+    text, role = (unjudged(scene.shortfall), "warn") if scene.shortfall else (text, "dim")
+    text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
+    text += f"; {ended}" if (ended := over(scene)) else ""
+    idle = not any(map(moves, scene.facts.limits if scene.facts is not None else ()))
+    said = [(" ", text, role), *(("   ", one, "dim") for one in (_watched(scene) if idle else ()))]
+    wide = [(ahead, wrap(one, max(20, width - len(ahead) - 3)), kind) for ahead, one, kind in said]
+    rows = [line((f"{ahead}{'  ' * (at > 0)}{row}", kind))
+            for ahead, every, kind in wide for at, row in enumerate(every)]  # fmt: skip
+    if len(rows) <= height:
+        return rows
+    return [line((ahead + concise(one, width - len(ahead)), kind)) for ahead, one, kind in said]
+
+
+def _watched(scene: Scene) -> Iterator[str]:
+    """What is looked at, and what to try."""
     facts = scene.facts
     if facts is None or scene.fixed:
         return
@@ -286,17 +298,10 @@ def _watched(scene: Scene, width: int) -> Iterator[str]:
     several = [(len(wired), "interface"), (len(facts.cores), "core"),
                (facts.host.tcp_flows, "TCP connection")]  # fmt: skip
     seen = ", ".join(f"{amount:,} {name}{'s' * (amount != 1)}" for amount, name in several)
-    texts = (
-        f"watched: {seen}; drops from the ring of the card to the socket",
-        (
-            "to try: start a transfer and see what limits it; 6 Tests makes one and measures this "
-            "host; `nettop --demo` shows a busy host"
-        ),
+    yield f"watched: {seen}; drops from the ring of the card to the socket"
+    yield (
+        "to try: 6 Tests measures this host; `nettop --demo` shows a busy host; or start a transfer"
     )
-    for text in texts:
-        first, *rest = wrap(text, max(20, width - 6))
-        yield f"   {first}"
-        yield from (f"     {row}" for row in rest)
 
 
 def _figures(one: Listed, width: int) -> list[Line]:

@@ -21,7 +21,6 @@ from .parts import legend, section
 LABEL: Final = 11
 MARGIN: Final = LABEL + 5  # columns beside a graph
 MOST: Final = 16  # rows of the load of one core
-EACH: Final = 6  # rows of each of several cores: more say no more
 LEAST: Final = 3  # below that, a core has one row with the colour of the kind that takes most
 SMALL: Final = 3.0  # percent: below, a core is idle
 
@@ -93,10 +92,11 @@ def heat(
             for index, value in enumerate(one.busy):
                 sums[index] += value
     known = [index for index, cpu in enumerate(cpus) if only is None or cpu in only]
-    if len(known) > rows:  # those that were idle all the time say nothing
-        known = [index for index in known if sums[index] >= SMALL * len(moments)] or known[:1]
-    order = sorted(known, key=lambda i: -sums[i])[:rows]
-    each = min(EACH, rows // max(1, len(known)))
+    if len(known) > rows:  # beside a busy one, those that were idle all the time say nothing
+        known = [index for index in known if sums[index] >= SMALL * len(moments)] or known
+    bins = SMALL * len(moments)  # so that cores at rest do not change places
+    order = sorted(known, key=lambda i: (-(sums[i] // bins), i))[:rows]
+    each = min(MOST, rows // max(1, len(known)))
     if each >= LEAST:
         return tuple(row for index in sorted(order) for row in _tall(moments, index, room, each))
     if each == 2:  # one below the other without a gap

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
-from ..facts.flow_words import rate
 from ..facts.limits import SECONDS, Limit, words
-from ..terms.text import Line, cells, crop, fit, fit_line, line, text_of
-from ..terms.units import many, per_second, percent, seconds
+from ..terms.text import Line, cells, crop, fit_line, line, text_of
+from ..terms.units import per_second, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.past import lost
 from ..views.scene import Scene, nic_of
@@ -23,12 +24,12 @@ from . import (
     interfaces,
     limit,
     listed,
-    loads,
+    overviewparts,
     overviewrows,
     unlimited,
 )
 from .cursor import among
-from .frame import FRAMED, filled, inside, part
+from .frame import FRAMED, abreast, inside, part
 from .overviewrows import (
     BESIDE,
     FLOW,
@@ -40,12 +41,12 @@ from .overviewrows import (
     items,
     listed_at,
 )
-from .parts import section, waiting
+from .parts import waiting
 
 TITLE = "Overview"
 KEY = "1"
 LEGEND: Final = (
-    "✓ no loss: no drop was counted; ·····: not known. Graph: received above, sent below. I: limit "
+    "✓ 0 drops: none was counted; ·····: not known. Graph: received above, sent below. I: limit "
     "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user. On a stage, a mark or a "
     "core ← → move to the next one."
 )
@@ -54,7 +55,7 @@ DRAWS: Final = ()  # they are drawn from facts
 BOUND = True
 GRAPH: Final = 6  # lines of the graph at the least
 TALL: Final = 35  # percent of the height that the graph has before cores have their load over time
-MOST_LOADS: Final = 13  # lines of the load over time
+TEXT: Final = 18  # lines for the text of a finding and the load over time, before a higher graph
 TELLS: Final = 20  # lines from which the measurement of the limit is told whole, if it fits in
 MORE: Final = 2  # further lines, which the graph has else
 SHORT: Final = 3  # lines of a list at the least
@@ -76,7 +77,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     source = "show" if here.startswith(OTHERS) else "why" if here in finding_ids(scene) else ""
     known = (Hint("Enter", source, "enter"),) if source else ()  # the finding there may be gone
     found = foremost(scene, view)
-    other = "show send" if found is not None and found.direction == "rx" else "show receive"
+    other = "show tx" if found is not None and found.direction == "rx" else "show rx"
     ways = (Hint("I", other, "invert"),) if found is not None else ()
     return (*known, *ways, Hint("i", "interface", "interface"))
 
@@ -190,73 +191,6 @@ def answer(
     return [fit_line(row, width) for row in told], f"WHAT LIMITS {name} · {way}"
 
 
-# -- the other parts ------------------------------------------------------------------------------
-
-
-def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> list[Line]:
-    """The graph of the interface in `rows` lines and its title; [] before there are two samples."""
-    nic = nic_of(scene, view)
-    if nic is None:
-        return []
-    on = view.spot.on.removeprefix(MARK)
-    drawn = graph.lines(scene, nic, inside(width, framed=framed), rows, on)
-    if not drawn:
-        return []
-    return part(f"{nic.name} {graph.title(scene, nic)}", interfaces.title(nic), drawn, width,
-                framed=framed)  # fmt: skip
-
-
-def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
-    """The load of the cores in `height` lines and their title; why they cannot be read."""
-    facts = scene.facts
-    if facts is None:
-        return []
-    if facts.missing and not facts.cores:
-        return unread(scene, width)
-    inner = inside(width, framed=framed)
-    idle = f"idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
-    many = len(facts.cores) > grid.MANY
-    map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
-    remark = "  ".join(filter(None, (map_to, idle)))
-    rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
-    if framed and (not many or height - len(rows) >= loads.LEAST):
-        rows += loads.load(scene, inner, height - len(rows))
-    return part(f"CORES · {scene.last}", remark, filled(rows, height, framed), width, framed=framed)
-
-
-def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
-    """The busiest flows in `height` lines and their title."""
-    inner = inside(width, framed=framed)
-    known = flowlist.busiest(scene)
-    rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
-    if not rows:
-        rows = [line((f" {_no_flow(scene)}", "dim"))]
-    title = f"FLOWS · {scene.window}"
-    told = (many(len(known), "flows"), flowlist.payload(scene, known))
-    remark = " · ".join(filter(None, told)) if known else ""
-    return part(title, remark, filled(rows, height, framed), width, framed=framed)
-
-
-def _no_flow(scene: Scene) -> str:
-    """Why no flow is listed."""
-    why = scene.facts.missing.get("sockets_tcp") if scene.facts is not None else None
-    if why:
-        return f"flows cannot be read: {why}"
-    if scene.facts is not None and any(rate(one) is None for one in scene.facts.flows):
-        return "the rates of the flows are not known yet"
-    return "no TCP flow of this host carries data now"
-
-
-def unread(scene: Scene, width: int) -> list[Line]:
-    """The tables that could not be read, with the reasons."""
-    missing = scene.facts.missing if scene.facts is not None else {}
-    out = [section("NOT READ", "", width)]
-    out += [
-        line((fit(f" {name}", 16), "head"), (why, "")) for name, why in sorted(missing.items())[:8]
-    ]
-    return out
-
-
 # -- how they are arranged ------------------------------------------------------------------------
 
 
@@ -271,7 +205,7 @@ def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out.append(line((crop(f" tx {scene.units.rate(nic.per_s.tx_bytes)}", width), "")))
         drops = lost(nic.per_s)
         if drops:
-            out.insert(1, line((f" ✗ {per_second(drops, 'lost')}", "bad")))
+            out.insert(1, line((f" ✗ {per_second(drops, 'dropped')}", "bad")))
     if scene.facts is not None:
         out += grid.block(scene.facts, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
@@ -303,7 +237,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if not finding_ids(scene):  # what is looked at, and what to try
         known = max(1, left - rows - 3 - max(SHORT, len(flowlist.busiest(scene)) + 2))
     few = min(known, spare)
-    drawn = rates(scene, view, width, rows, framed=False) if few > 0 else []
+    drawn = overviewparts.rates(scene, view, width, rows, framed=False) if few > 0 else []
     out += drawn
     left -= len(drawn)
     if drawn or scene.facts is None:
@@ -314,83 +248,87 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     else:
         low = known + 1
         wanted = grid.needs(scene.facts, width)
-        out += cores(scene, view, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
+        out += overviewparts.cores(
+            scene, view, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False
+        )
         out += listed.finding_lines(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
-        out += flows(scene, view, width, left - 1, framed=False)
+        out += overviewparts.flows(scene, view, width, left - 1, framed=False)
     return out
 
 
 def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Frames; findings and cores side by side if the width allows."""
+    """Frames; findings and cores side by side if there are findings and the width allows."""
     out = band(scene, view, width, height, framed=True)
-    beside = width >= BESIDE
-    left = height - len(out) - 2 * (3 if beside else 4)
-    middle = _middle(scene, view, width, left)
-    low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
-    spare = left - middle - low - height * TALL // 100
-    low += max(0, min(spare, _lists(scene) - low))  # more flows, before the load over time
-    if beside and scene.facts is not None:  # rather the load over time than a higher graph
-        spare = left - middle - low - height * TALL // 100
-        middle += max(0, min(spare, MOST_LOADS)) if len(scene.facts.cores) <= grid.MANY else 0
-    nic = nic_of(scene, view)
-    most = graph.worth(scene, nic, width - 2) if nic is not None else GRAPH
-    spare = left - middle - low - most
-    if spare > 0 and beside:
-        middle += min(spare, MOST_LOADS)
-    drawn = rates(scene, view, width, max(GRAPH, min(most, left - middle - low)), framed=True)
-    out += drawn
-    rest = height - len(out) - middle - 2 * (2 if beside else 3)
-    low = rest if drawn else min(rest, max(1, _lists(scene)))
-    if beside and drawn:  # what no flow needs: to the findings and to the load over time
-        low = min(rest, max(SHORT, _lists(scene)))
-        middle += rest - low
-    out += between(scene, view, width, middle, beside=beside)
-    return out + flows(scene, view, width, max(1, low), framed=True)
+    beside, ports = overviewrows.beside(scene, width), interfaces.needs(scene, view)
+    table = 0 if beside or width < BESIDE or not ports else ports + 2
+    left = height - len(out) - 2 * (3 if beside else 4) - table
+    nic, flows = nic_of(scene, view), len(flowlist.busiest(scene))
+    most = graph.worth(scene, nic, width - 2) if nic is not None else 0
+    lists = _steady(1 + flows) if flows else 1
+    need = _middle(scene, view, width, beside=beside)
+    rows = _given(left, (
+        ("graph", GRAPH), ("middle", SHORT), ("flows", min(lists, SHORT)),
+        ("middle", min(need, left // 2)), ("flows", min(lists, left // 4)),
+        ("graph", min(most, height * TALL // 100)), ("flows", lists),
+        ("middle", need + TEXT), ("graph", graph.HIGHEST if most > GRAPH else 0),
+        ("middle", left),
+    ))  # fmt: skip
+    out += overviewparts.rates(scene, view, width, rows["graph"], framed=True)
+    out += between(scene, view, width, rows["middle"], beside=beside)
+    return out + overviewparts.flows(scene, view, width, max(1, rows["flows"]), framed=True)
 
 
-def _lists(scene: Scene) -> int:
-    """The lines inside the frame of flows."""
-    flows = len(flowlist.busiest(scene))
-    return _steady(flows + bool(flows), SHORT)
+def _given(room: int, wants: Iterable[tuple[str, int]]) -> Counter[str]:
+    """The lines of each part: one after the other gets up to what it wants, as long as any are."""
+    rows = Counter[str]()
+    for name, wanted in wants:
+        rows[name] += max(0, min(wanted - rows[name], room - rows.total()))
+    return rows
 
 
-def _steady(rows: int, step: int) -> int:
-    """The next multiple of `step`, so that parts do not move whenever a row comes or goes."""
-    return -(-rows // step) * step
+def _steady(rows: int) -> int:
+    """The next even number, so that parts do not move whenever a row comes or goes."""
+    return rows + rows % 2
 
 
-def _middle(scene: Scene, view: View, width: int, left: int) -> int:
-    """The lines inside the frames of findings and cores."""
-    many = len(finding_ids(scene))
-    ports = interfaces.needs(scene, view)
-    beside = width >= BESIDE
+def _middle(scene: Scene, view: View, width: int, *, beside: bool) -> int:
+    """The lines inside the frames of findings and cores, without figures and load over time."""
     inner = width // 2 - 2 if beside else width - 2
     wanted = grid.needs(scene.facts, inner) if scene.facts is not None else 1
-    lists = max(1, many) + (ports + 2 if ports else 0)
-    need = _steady(max(wanted, lists) if beside else wanted + max(1, many), 2)
-    return max(SHORT, min(need, left - GRAPH - SHORT, left // 2))
+    many = _findings(scene, view, width)
+    if not beside:
+        return _steady(wanted + many)
+    ports = interfaces.needs(scene, view)
+    return _steady(max(wanted, many + (ports + 2 if ports else 0)))
+
+
+def _findings(scene: Scene, view: View, width: int) -> int:
+    """The lines that list the findings, or say that there is none."""
+    return len(finding_ids(scene)) or len(listed.nothing(scene, view, width - 2))
 
 
 def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) -> list[Line]:
-    """Findings and interfaces at the left, cores at the right; one below the other if narrow."""
-    many = max(1, len(finding_ids(scene)))
+    """Findings and interfaces at the left, cores at the right; else one below the other.
+
+    Without a finding the load of the cores over time has the whole width.
+    """
+    many, ports = _findings(scene, view, width), interfaces.needs(scene, view)
     if not beside:
         upper = min(many, max(1, height // 2))
         out = listed.finding_lines(scene, view, width, upper, framed=True)
-        return out + cores(scene, view, width, height - upper, framed=True)
+        if ports and width >= BESIDE:
+            out += overviewparts.ports(scene, view, width, ports)
+        return out + overviewparts.cores(scene, view, width, height - upper, framed=True)
     from . import advisor  # where there is room for it
 
     half = width // 2
-    ports = interfaces.needs(scene, view)
     room = height - min(many, max(1, (height - 2) // 2)) - 2
-    table = interfaces.lines(scene, view, half - 2, min(ports, room))
+    table = overviewparts.ports(scene, view, half, min(ports, room))
     left = listed.finding_lines(
-        scene, view, half, height - (len(table) + 2 if table else 0), framed=True,
+        scene, view, half, height - len(table), framed=True,
         argued=lambda one, wide: advisor.argued(one, scene, wide),
     )  # fmt: skip
-    if table:
-        left += part(f"INTERFACES · {scene.window}", "wire · i: next", table, half, framed=True)
-    right = cores(scene, view, width - half, height, framed=True)
-    return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]
+    right = overviewparts.cores(scene, view, width - half, height, framed=True)
+    return abreast([fit_line(one, half) for one in (*left, *table)], right)

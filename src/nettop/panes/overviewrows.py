@@ -31,6 +31,11 @@ def finding_ids(scene: Scene) -> tuple[str, ...]:
     return tuple(one.id for one in listed.standing(scene))
 
 
+def beside(scene: Scene, width: int) -> bool:
+    """Whether the findings have the left half and the cores the right one: not without any."""
+    return width >= BESIDE and bool(finding_ids(scene))
+
+
 def boxes(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
     """The rows of each part, from the top: stages, marks, findings, interfaces, cores, flows."""
     stages = (f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
@@ -82,17 +87,17 @@ def _below(scene: Scene, view: View) -> tuple[tuple[str, ...], ...]:
     stages, marks, findings, nics, _, flows = boxes(scene, view)
     width, height = view.size
     framed = not height or height - 2 >= FRAMED
-    beside = framed and (not width or width >= BESIDE)
+    abreast = framed and beside(scene, width or BESIDE)
     every = scene.facts.cores if scene.facts is not None else ()
     known = (
-        grid.arranged(every, (width // 2 if beside else width) - 2)
+        grid.arranged(every, (width // 2 if abreast else width) - 2)
         if framed
         else [tuple(grid.named(every))]
     )
     cores = [tuple(f"{CORE}{one.cpu}" for one in row) for row in known]
     rest: list[tuple[str, ...]] = [(one,) for one in (*findings, *nics)]
     middle = [*rest, *cores] if framed else [*cores, *rest]
-    if beside:
+    if abreast:
         middle = cores if view.spot.on.startswith(CORE) else rest
     tall = framed or height - 2 >= STAGES
     rows = (stages if tall else (), marks, *middle, *((one,) for one in flows))
