@@ -68,7 +68,7 @@ def test_a_path_that_is_not_on_the_list_is_refused(path: str) -> None:
 @folded(
     "path",
     ["/proc/1/io", "/proc/1/task/2/syscall", "/proc/1/wchan", "/proc/1/fdinfo/3", "/proc/locks",
-     "/proc/1/mountinfo"],
+     "/proc/1/mountinfo", "/proc/diskstats"],
 )  # fmt: skip
 def test_what_a_program_waits_for_may_be_read(path: str) -> None:
     allowed.file(path.encode())

@@ -349,27 +349,6 @@ def test_a_stored_result_is_read_in_the_panes_words() -> None:
     assert ("median", "+34.8%") in proof.figures
 
 
-def test_the_journal_tells_another_namespace_and_the_test_that_made_a_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from nettop.changes import context
-    from nettop.views.kept import journal
-
-    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
-    here = context.netns().inode
-    for number, (space, name) in enumerate(((here, ""), ("1", "blue"), ("1", ""))):
-        Journal().begin(
-            JournaledChange(
-                0, 1e9 + number, "mtu@lo", "1", "0", netns=space, netns_name=name,
-                keeper="812-1" * (number == 1),
-            )
-        )  # fmt: skip
-    made, _ = journal(Host.at())
-    assert [(one.space, one.test) for one in made] == [
-        ("", ""), ("blue", "812-1"), ("another network namespace", ""),
-    ]  # fmt: skip
-
-
 def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

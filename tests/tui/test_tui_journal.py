@@ -11,6 +11,7 @@ from scenes import lossy
 from nettop.changes.entry import JournaledChange
 from nettop.changes.journal import Journal
 from nettop.host.source import Live
+from nettop.settings import Host
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask
 from nettop.tui.planning import Planning
@@ -104,3 +105,24 @@ def test_no_plan_is_made_while_a_change_is_written() -> None:
     assert actions.wait(HANG)
     assert heard.scene.question is not None
     assert heard.scene.question.title == "Undo 1 change"
+
+
+def test_the_journal_tells_another_namespace_and_the_test_that_made_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.changes import context
+    from nettop.views.kept import journal
+
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    here = context.netns().inode
+    for number, (space, name) in enumerate(((here, ""), ("1", "blue"), ("1", ""))):
+        Journal().begin(
+            JournaledChange(
+                0, 1e9 + number, "mtu@lo", "1", "0", netns=space, netns_name=name,
+                keeper="812-1" * (number == 1),
+            )
+        )  # fmt: skip
+    made, _ = journal(Host.at())
+    assert [(one.space, one.test) for one in made] == [
+        ("", ""), ("blue", "812-1"), ("another network namespace", ""),
+    ]  # fmt: skip

@@ -64,6 +64,7 @@ class Known:
     peers: Mapping[int, int] | None = None  # of Unix sockets; None: not asked
     paths: dict[str, str] = field(default_factory=dict)  # of Unix sockets; empty: without a name
     datagrams: Mapping[str, sockets_udp.Row] = field(default_factory=dict)  # UDP sockets
+    devices: frozenset[str] = frozenset()  # for which a thread waits, for `disks`
 
 
 class Host(NamedTuple):

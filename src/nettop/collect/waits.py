@@ -134,6 +134,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     if not moving.rounds:
         moving.others = {}
         known.files.clear()
+        known.devices = frozenset()
         return []
     owners = recall(memory, socket_owners.Known)
     if known.turn != owners.turn:
@@ -162,6 +163,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         (waiting.extendleft if len(behind) <= FEW else waiting.extend)(behind)
         moving.others |= dict.fromkeys(others, threads.LATER)
     known.files = {key: file for key, file in known.files.items() if int(key[0]) in seen}
+    known.devices = frozenset(row.device for row in rows if row.device)
     if not host.refused:
         return rows
     many = len({row.pid for row in rows if row.call is None})

@@ -40,12 +40,11 @@ _Result = TypeVar("_Result")
 
 NEEDS: Final = (
     "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
-    "drvinfo", "eee", "features", "fec", "half_open", "interrupts", "iommu", "ipvs", "irqs",
-    "kernel", "link_stats",
-    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
-    "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
-    "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
-    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
+    "disks", "drvinfo", "eee", "features", "fec", "half_open", "interrupts", "iommu", "ipvs",
+    "irqs", "kernel", "link_stats", "linkmodes", "links", "meself", "module", "namespaces",
+    "netclass", "netns_links", "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats",
+    "ntuple", "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues",
+    "rdma", "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_tcp_multipath", "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls",
     "threads", "throttling", "topology", "waits", "xdp_sockets",
 )  # fmt: skip

@@ -19,6 +19,7 @@ from ..views.scene import Scene
 from ..views.view import Options
 from . import internals, themes
 from .board import Board
+from .notes import not_this_host
 from .working import Engine
 
 if TYPE_CHECKING:
@@ -42,6 +43,17 @@ def show(
 def on_scene(scene: Scene, options: Options) -> Scene:
     """The scene with the options that panes draw by."""
     return replace(scene, units=options.units, interval=options.interval)
+
+
+def sampled(engine: Engine | None, verb: str, scene: Scene) -> tuple[str, str] | None:
+    """Record what is sampled from now on, or count what has no counter; a note and its role."""
+    if scene.origin:
+        return not_this_host(scene.origin), "warn"
+    if engine is not None and verb == "record":
+        return record_key(engine, scene.recording)
+    if engine is not None:
+        engine.look()
+    return None
 
 
 def record_key(engine: Engine, running: str) -> tuple[str, str]:

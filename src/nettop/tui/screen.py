@@ -25,9 +25,9 @@ from ..views.scene import Scene
 from ..views.view import INTERVALS, View, stepped
 from . import answers, effect, internals, keys, leaving, mouse, palette, themes
 from .board import Board, Ground, Tick
-from .effect import record_key
+from .effect import sampled
 from .gate import EARLY, PATIENCE, QUERY, SHEET, TRUST, Gate, RowsRead
-from .notes import READ, REFUSED, after, not_this_host, note, refused, unread
+from .notes import READ, REFUSED, after, note, refused, unread
 from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
@@ -303,20 +303,12 @@ class Nettop(App[int]):
             pace = replace(now, interval=stepped(INTERVALS, now.interval, by))
             self._look_at(replace(self.view, options=pace))
         elif ask.verb in ("record", "count"):
-            self._sample(ask.verb)
+            if told := sampled(self.engine, ask.verb, self.scene):
+                self.add_note(*told)
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
             self.actions.do(ask, self.view, self.target_scene())
-
-    def _sample(self, verb: str) -> None:
-        """Record what is sampled from now on, or count what has no counter."""
-        if self.scene.origin:
-            self.add_note(not_this_host(self.scene.origin), "warn")
-        elif self.engine is not None and verb == "count":
-            self.engine.look()
-        elif self.engine is not None:
-            self.add_note(*record_key(self.engine, self.scene.recording))
 
     def _quit(self) -> None:
         """Leave; ask first if a test runs or a change is not confirmed."""

@@ -258,6 +258,7 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
         held, why = events, f"{why} {sampled.place(events)}"
     elif held is not None:
         why += f", in part {sampled.place(held)}"
+    why += sampled.disk(look, held) if held is not None else ""
     direct = held is events and held is not None
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
                  sampled.carried(look.rate, share, held, direct=direct),
@@ -382,7 +383,7 @@ def _plain(
         if how == "cached" and len({*thread.files}) >= max(FILES, OFTEN * len(thread.files)):
             why, how = f"{why}, another file in each sample", "files"
         capacity = sampled.carried(look.rate, share, row, direct=row.direct)
-        return Cause(stage, name, share, why, capacity, how=how)
+        return Cause(stage, name, share, why + sampled.disk(look, row), capacity, how=how)
     if stage == "timer":
         why = f"{name} sleeps {part} of the time by itself ({row.call})"
         tries = sampled.tries(thread, [_title(look, pid) for pid in thread.holders])

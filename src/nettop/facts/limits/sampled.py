@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...frame.rates import Entry
+from ...terms import units
 from ...terms.dataclass import dataclass
 from . import Interval
 from .looks import Look
@@ -209,6 +210,22 @@ def place(row: Any) -> str:
     )
     kind = ", ".join(filter(None, told))
     return f"in {row.call}() of {row.object}" + (f" ({kind})" if kind else "") + limited
+
+
+def disk(look: Look, row: Any) -> str:
+    """` (vda: in use 97% of the time, by 1.2 requests at once, 0.8 ms for each)`; else empty."""
+    entries = look.window.disks.entries(row.device)
+    busy, queued = (mean(one.rate(name) for one in entries) for name in ("busy", "queued"))
+    if busy is None or queued is None:
+        return ""
+    told = [f"{entries[-1].now.name}: in use {units.share(min(1.0, busy))} of the time"]
+    if busy:
+        told.append(f"by {units.amount(max(1.0, queued / busy), 'requests')} at once")
+    number, time = ("reads", "reading") if row.kind == "input" else ("writes", "writing")
+    requests, spent = (mean(one.rate(name) for one in entries) for name in (number, time))
+    if requests and spent is not None:
+        told.append(f"{units.seconds(spent / requests)} for each")
+    return f" ({', '.join(told)})"
 
 
 def stream(row: Any) -> str:

@@ -155,6 +155,7 @@ class Window:
     waits: Track = field(
         default_factory=lambda: Track(lambda row: (row.pid, row.tid, row.started), _always)
     )
+    disks: Track = field(default_factory=lambda: Track(lambda row: row.device, _always))
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
     kernel: Track = field(  # kernel threads
         default_factory=lambda: Track(
@@ -217,7 +218,7 @@ class Window:
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"),
             (self.multipath, "sockets_tcp_multipath"), (self.threads, "threads"),
-            (self.waits, "waits"), (self.groups, "throttling"),
+            (self.waits, "waits"), (self.disks, "disks"), (self.groups, "throttling"),
             (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
             (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),

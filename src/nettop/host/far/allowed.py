@@ -26,7 +26,7 @@ _SETTINGS = (
 _SYS = rb"sys/(?:class|devices|bus|module|hypervisor|kernel/iommu_groups)/.+"
 _FILE = re.compile(
     rb"/(?:proc/(?:stat|interrupts|softirqs|meminfo|cpuinfo|cmdline|vmstat|uptime|loadavg|version"
-    rb"|schedstat|modules|buddyinfo|zoneinfo|locks|irq/\d+/\w+"
+    rb"|schedstat|modules|buddyinfo|zoneinfo|locks|diskstats|irq/\d+/\w+"
     rb"|(?:(?:self|\d+)/)?"
     + _NETWORK
     + rb"|(?:self|\d+)/(?:task/\d+/)?"
