@@ -52,7 +52,7 @@ UNITS = set(
     "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes calls channels connections cores dBm "
     "descriptors doublings entries errors events files flows fragments frames functions hops "
     "interfaces interrupts lanes lines ms neighbours networks nodes ns packages packets pages "
-    "periods polls ports probes processes questions queues ratio records rings rules runs s "
+    "periods polls ports probes processes questions queues ratio records requests rings rules runs s "
     "samples segments sockets softirqs subflows switches tasks threads ticks us users "
     "wake-ups".split()
 )
