@@ -52,8 +52,8 @@ UNITS = set(
     "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes calls channels connections cores dBm "
     "descriptors doublings entries errors events files flows fragments frames functions hops "
     "interfaces interrupts lanes lines ms neighbours networks nodes ns packages packets pages "
-    "periods polls ports probes processes questions queues ratio records requests rings rules runs s "
-    "samples segments sockets softirqs subflows switches tasks threads ticks us users "
+    "periods polls ports probes processes questions queues ratio records requests rings rules runs "
+    "s samples segments sockets softirqs subflows switches tasks threads ticks us users "
     "wake-ups".split()
 )
 # statistics of drivers: each has its own unit
