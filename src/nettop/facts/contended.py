@@ -7,7 +7,7 @@ thread, which others inherit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
@@ -54,28 +54,30 @@ def words(facts: Facts, pid: int | None, at: int | None = None) -> str:
 
 
 def takers(
-    on: Taken, cpus: Iterable[int], *, but: int | None = None, near: int | None = None
+    on: Taken, cpus: Collection[int], *, but: int | None = None, near: int | None = None
 ) -> list[str]:  # fmt: skip
     """The programs on these CPUs with their shares of the time of these, without `but`.
 
     `x[7] (38% of core 1)`, `x[7] (19% of 2 cores)`: of what, the first one tells. First those that
     took most of the CPU `near`, then those that took most.
     """
-    cpus = frozenset(cpus)
+    shares = shared(on, cpus, but=but)
+    here = on.get(near, {}) if near is not None else {}
+    found = sorted(shares, key=lambda name: -here.get(name, 0.0))
+    of = chain([f" of {cores(cpus) if len(cpus) == 1 else f'{len(cpus)} cores'}"], repeat(""))
+    return [f"{name} ({units.percent(shares[name])}{unit})"
+            for name, unit in zip(found, of, strict=False)]  # fmt: skip
+
+
+def shared(on: Taken, cpus: Collection[int], *, but: int | None = None) -> dict[str, float]:
+    """Percent of the time of these CPUs by program, the largest first; of those that count."""
     whole: Counter[str] = Counter()
     for cpu in cpus:
         whole.update(on.get(cpu, {}))
-    here = on.get(near, {}) if near is not None else {}
-    found = sorted(
-        (name for name, spent in whole.items()
-         if spent >= COUNTS and not name.endswith(f"[{but}]")),
-        key=lambda name: (-here.get(name, 0.0), -whole[name], name),
-    )  # fmt: skip
     # a thread may have run on another CPU before the last one: all together take no more than all
     each = max(float(len(cpus)), sum(whole.values()) / 100)
-    of = chain([f" of {cores(cpus) if len(cpus) == 1 else f'{len(cpus)} cores'}"], repeat(""))
-    return [f"{name} ({units.percent(whole[name] / each)}{unit})"
-            for name, unit in zip(found, of, strict=False)]  # fmt: skip
+    return {name: spent / each for name, spent in whole.most_common()
+            if spent >= COUNTS and not name.endswith(f"[{but}]")}  # fmt: skip
 
 
 def everywhere(facts: Facts, *, but: int | None = None) -> str:
@@ -84,7 +86,7 @@ def everywhere(facts: Facts, *, but: int | None = None) -> str:
     if not free or max(free) > FULL:
         return ""
     each = {1: "the core is", 2: "both cores are"}.get(len(free), f"all {len(free)} cores are")
-    every = takers(facts.means.taken, (one.cpu for one in facts.cores), but=but)
+    every = takers(facts.means.taken, [one.cpu for one in facts.cores], but=but)
     return f"stop or limit {next(iter(every), 'other programs')}: {each} full"
 
 

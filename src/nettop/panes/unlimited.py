@@ -12,7 +12,7 @@ from ..terms.units import per_second
 from ..views.enough import obstacle, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
-from ..views.stages import SPENT, taker
+from ..views.stages import HYPERVISOR, SOFTIRQ, SPENT, taker
 from . import interfaces
 from .parts import flow_words, severity
 
@@ -104,8 +104,12 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     idle = facts.host.idle
     sound = f"no drops seen (not counted: {', '.join(unknown)})" if unknown else "no drops here"
     if idle is not None and idle < SPENT:
+        from ..facts import contended  # after the first paint
+
         cores = scene.mean.cores if scene.mean is not None else ()
-        by = few(dict.fromkeys(map(taker, cores)), TAKERS) or "programs"
+        kernel = [by for by in dict.fromkeys(map(taker, cores)) if by in (SOFTIRQ, HYPERVISOR)]
+        programs = contended.shared(facts.means.taken, [one.cpu for one in cores])
+        by = few((*kernel, *programs), TAKERS) or "programs"
         # a part ends with its mark: it may end a line
         full = f" the CPUs are full, by {by}: a transfer would wait for CPU time;"
         return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")

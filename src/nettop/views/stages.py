@@ -32,6 +32,7 @@ SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgment
 CORE: Final = "core"
 SOFTIRQ: Final = "softirq"
 PROGRAM: Final = "PROCESS"  # the bar of stages that are a program of this host
+HYPERVISOR: Final = "the hypervisor"
 SELDOM: Final = 0.25  # utilisation from which a bar that is not always shown is shown
 SPENT: Final = 5.0  # percent of a core, or of all, that nothing uses: with less it is full
 
@@ -224,7 +225,7 @@ def taker(core: Core) -> str:
     work = (core.user or 0.0) + (core.system or 0.0)
     if max(soft, steal) <= work:
         return core.processes[0] if core.processes else ""
-    return SOFTIRQ if soft >= steal else "the hypervisor"
+    return SOFTIRQ if soft >= steal else HYPERVISOR
 
 
 def process_of(bar: Bar) -> str:

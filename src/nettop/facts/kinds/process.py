@@ -133,7 +133,6 @@ class Tasks:
         """
         busiest: dict[int, tuple[float, int | None]] = {}
         apart: Counter[int] = Counter()  # percent that threads took, by process
-        names = {entry.now.pid: entry.now.name for entry in entries if not entry.now.thread}
         both: tuple[dict[int, Counter[str]], ...] = {}, {}
         ksoftirqd: dict[int, float] = {}
         spends = [0.0 if entry.still else _spent(entry.per_s) for entry in entries]
@@ -146,10 +145,11 @@ class Tasks:
         by_pid: dict[int, Task] = {}
         for entry, spent in zip(entries, spends, strict=True):
             row = entry.now
-            own = (spent or 0.0) - (0.0 if row.thread else apart[row.pid])
+            own = spent - (0.0 if row.thread else apart[row.pid]) if spent else 0.0
             if own > 0 and row.cpu is not None:
+                name = by_pid[row.pid].row.name if row.pid in by_pid else row.name  # of a thread
                 of = both[row.kernel].setdefault(row.cpu, Counter())
-                of[f"{names.get(row.pid, row.name)}[{row.pid}]"] += own  # type: ignore[assignment]
+                of[f"{name}[{row.pid}]"] += own  # type: ignore[assignment]
             if row.thread:
                 continue
             soft = row.kernel and row.name.startswith("ksoftirqd/")
