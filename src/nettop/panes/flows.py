@@ -53,7 +53,7 @@ DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
 COLUMNS: Final = (
     Column("PROCESS", 13, grow=2),
     Column("LOCAL", 6, ">"),
-    Column("PEER", 20, grow=3),
+    Column("PEER", 18, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
     Column("LIMIT", 2 + SHORT),

@@ -157,7 +157,7 @@ def test_a_ring_that_nobody_empties_is_told_from_a_full_one(passed: int, why: st
         one for one in joined(*map(at, range(4))).limits
         if one.over == "nic" and one.direction == "rx"
     ]  # fmt: skip
-    assert received.stage.because == f"mean 730 packets/s lost: {why}"
+    assert received.stage.because == f"mean 730 packets/s dropped: {why}"
 
 
 @pytest.mark.parametrize(("notsent", "again", "stage"), [
