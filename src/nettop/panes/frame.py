@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ..terms.text import Line, cells, crop, fit_line, line, text_of
+from ..terms.text import Line, cells, crop, fit_line, line, line_cells, text_of
 from .parts import section
 
 FRAMED: Final = 30  # rows from which parts have frames
@@ -107,3 +107,13 @@ def closed(rows: Sequence[Line], height: int) -> list[Line]:
     if kept and len(last) > 1 and corners.pop() == "╰" and not {*corners} & {"╭", "╰"}:
         kept[-1] = last[-1]
     return kept
+
+
+def in_border(row: Line, last: Sequence[Line]) -> Line | None:
+    """The text of a row in the lower border that ends `last`; None without one, or without room."""
+    told, role = text_of(row).strip(), row[0][1]
+    width = line_cells(last[-1]) if last and text_of(last[-1])[:1] == "╰" else 0
+    rule = width - cells(told) - 5
+    if rule < 1:
+        return None
+    return line(("╰─", "faint"), (f" {told} ", role), ("─" * rule + "╯", "faint"))

@@ -15,7 +15,7 @@ from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
 from . import asking, cursor, graph, hints, interfaces, journey, names, pane
-from .frame import FRAMED, closed, inside, part
+from .frame import FRAMED, closed, in_border, inside, part
 from .parts import clock, left_of, typed, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
@@ -320,6 +320,11 @@ def compose(
         draw = _enlarged if view.full else pane(view.pane).lines
         draw = journey.lines if view.journey else draw
         body = draw(scene, view, width, room)
+        told = _note(scene, width)
+        bordered = in_border(told[0], body[-1:]) if len(told) == 1 and not question else None
+        if bordered is not None and len(body) == body_rows + 1:  # nothing is covered
+            extra = [bordered, *(row for row in extra if row != told[0])]
+            body.pop()
         shown = closed(body, body_rows)
         if not question and _selects(body) and not _selects(shown):
             shown = draw(scene, view, width, body_rows)  # the row of the cursor stays in sight
