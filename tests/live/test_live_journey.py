@@ -17,7 +17,7 @@ PART = 0.2  # of the planted time
 TRIES = 5  # other programs and the hypervisor take the core away for some moments
 STAGES = {
     "datagrams": "socket", "stream": "socket", "stopped": "socket", "no core": "woken",
-    "queue": "queue", "busy core": "softirq-rx",
+    "low priority": "woken", "queue": "queue", "class": "queue", "busy core": "softirq-rx",
 }  # fmt: skip
 
 

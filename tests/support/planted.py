@@ -109,7 +109,8 @@ while True:
 SPIN = '''
 import os, sys, time
 os.sched_setaffinity(0, {{int(sys.argv[1])}})
-os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+if len(sys.argv) > 3:
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(int(sys.argv[3])))
 print(flush=True)
 end = time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end:
@@ -136,6 +137,50 @@ PORT = client.getsockname()[1]
 def again():
     return [row for row in rows(PORT) if row.stage == "again"]
 """
+
+
+def _crowded(*real_time: str, low: bool = False) -> str:
+    """A program that spins takes the core of the reader, or a reader of SCHED_IDLE is beside it."""
+    return f"""
+other, core = sorted(os.sched_getaffinity(0))[:2]
+os.sched_setaffinity(0, {{other}})
+reader = start(str(core))
+ask()
+door.recv(9)
+if {low}:
+    os.sched_setscheduler(reader.pid, os.SCHED_IDLE, os.sched_param(0))
+
+
+def spun():
+    global PLANTED
+    until(lambda: state(reader.pid) == "S")
+    words = [sys.executable, "-c", SPIN, str(core), str(2 * SLEEP), *{real_time}]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as spinner:
+        spinner.stdout.readline()
+        PLANTED = max(PLANTED, answered())
+    return stage("woken").long  # it may have come too late
+
+
+until(spun)
+reader.kill()
+"""
+
+
+def _shaped(*lines: str) -> str:
+    """Packets wait for their turn at 200 kbit/s."""
+    return f"""
+for line in {lines}:
+    subprocess.run(["tc", *line.split()], check=True)
+sender = udp(PORT, NEAR)
+for _ in range(COUNT):
+    sender.sendto(bytes(958), (FAR, 9))
+shown = "tc -s qdisc show dev eth0 root".split()
+until(lambda: b"backlog 0b" in subprocess.run(shown, stdout=subprocess.PIPE).stdout)
+subprocess.run("tc qdisc del dev eth0 root".split(), check=True)
+PLANTED = (COUNT - 2) * 8000 / 200_000  # two fit into the burst
+"""
+
+
 PLANTS: Final = {
     "datagrams": """
 reader = udp(PORT)
@@ -189,38 +234,13 @@ for _ in range(COUNT):
 PLANTED = time.monotonic() - begun
 reader.kill()
 """,
-    "no core": """
-other, core = sorted(os.sched_getaffinity(0))[:2]
-os.sched_setaffinity(0, {other})
-reader = start(str(core))
-ask()
-door.recv(9)
-
-
-def spun():
-    global PLANTED
-    until(lambda: state(reader.pid) == "S")
-    words = [sys.executable, "-c", SPIN, str(core), str(2 * SLEEP)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE) as spinner:
-        spinner.stdout.readline()
-        PLANTED = max(PLANTED, answered())
-    return stage("woken").long  # it may have come too late
-
-
-until(spun)
-reader.kill()
-""",
-    "queue": """
-shaped = "tc qdisc replace dev eth0 root tbf rate 200kbit burst 2000 limit 100000"
-subprocess.run(shaped.split(), check=True)
-sender = udp(PORT, NEAR)
-for _ in range(COUNT):
-    sender.sendto(bytes(958), (FAR, 9))
-shown = "tc -s qdisc show dev eth0 root".split()
-until(lambda: b"backlog 0b" in subprocess.run(shown, stdout=subprocess.PIPE).stdout)
-subprocess.run("tc qdisc del dev eth0 root".split(), check=True)
-PLANTED = (COUNT - 2) * 8000 / 200_000  # two fit into the burst
-""",
+    "no core": _crowded("50"),
+    "low priority": _crowded(low=True),
+    "queue": _shaped("qdisc replace dev eth0 root tbf rate 200kbit burst 2000 limit 100000"),
+    "class": _shaped(
+        "qdisc replace dev eth0 root handle 1: htb default 1",
+        "class add dev eth0 parent 1: classid 1:1 htb rate 200kbit burst 2000 cburst 2000",
+    ),
     "softirqs": """
 core = min(os.sched_getaffinity(0))
 os.sched_setaffinity(0, {core})
