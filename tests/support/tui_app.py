@@ -5,7 +5,7 @@ import pathlib
 from textual.pilot import Pilot
 
 from nettop.tui.keys import Ask
-from nettop.tui.screen import Nettop
+from nettop.tui.screen import WIDEST, Nettop
 from nettop.views.scene import Scene
 from nettop.views.view import View
 
@@ -22,6 +22,15 @@ async def settled(app: Nettop, pilot: Pilot[int]) -> None:
         await pilot.pause()
     app.draw()
     await pilot.pause()
+
+
+async def resized(app: Nettop, pilot: Pilot[int], width: int, height: int) -> None:
+    """Give the terminal another size, and wait until the screen is drawn for it."""
+    await pilot.resize_terminal(width, height)
+    drawn = min(width, WIDEST), min(height, WIDEST)
+    while app.board.size != drawn or app.board.size != app.size:
+        await pilot.pause()
+    await settled(app, pilot)
 
 
 class Recorder:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from textual import events
 from textual.message import Message
-from tui_app import settled
+from tui_app import resized, settled
 
 from nettop.tui.screen import WIDEST, Nettop
 from nettop.tui.typed import WAITING, Ahead, Typed
@@ -108,8 +108,7 @@ async def test_of_a_huge_terminal_a_part_is_drawn(size: tuple[int, int]) -> None
     async with app.run_test(size=size) as pilot:
         assert app.size == part
         await settled(app, pilot)
-        await pilot.resize_terminal(80, 24)
-        assert app.board.size == (80, 24)
-        await pilot.resize_terminal(*size)
-        await settled(app, pilot)
-        assert app.board.size == part
+        await resized(app, pilot, 80, 24)
+        assert len(app.board.shown) == 24
+        await resized(app, pilot, *size)
+        assert len(app.board.shown) == part[1]

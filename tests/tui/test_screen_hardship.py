@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from scenes import lossy
 from small_host import Small
 from thinned import thinned
+from tui_app import resized
 
 from nettop import panes
 from nettop.commands import open_source
@@ -186,8 +187,7 @@ async def test_a_hundred_sizes_end_in_the_last_one() -> None:
         for step in range(100):
             size = 20 + step * 7 % 180, 5 + step * 3 % 60
             await pilot.resize_terminal(*size)
-        await pilot.resize_terminal(97, 31)
-        await pilot.pause()
+        await resized(app, pilot, 97, 31)
         assert len(app.board.shown) == 31
         assert {sum(cell_len(text) for text, _ in row) for row in app.board.shown} == {97}
         before = app.board.drawn

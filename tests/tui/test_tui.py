@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 import pytest
 from scenes import healthy, lossy, storied
 from textual import events
-from tui_app import SHOTS, Recorder
+from tui_app import SHOTS, Recorder, resized
 
 from nettop import panes
 from nettop.commands import open_source
@@ -136,8 +136,7 @@ async def test_resizing_composes_anew() -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
         for size in ((20, 5), (500, 200), (80, 24)):
-            await pilot.resize_terminal(*size)
-            await pilot.pause()
+            await resized(app, pilot, *size)
             assert len(app.board.shown) == size[1]
 
 
