@@ -6,8 +6,6 @@ Exit codes: 0 no finding, or done; 1 findings at or above --fail-on, or a verdic
 the pipe.
 """
 
-from __future__ import annotations
-
 import argparse
 import codecs
 import errno

@@ -8,8 +8,6 @@
 Only the owner can read them. Each file counts as whole blocks of the file system.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Some minutes of a box as scenes: its recording is played through the collectors and the rules."""
 
-from __future__ import annotations
-
 import os
 import time
 from bisect import bisect_left, bisect_right

@@ -6,8 +6,6 @@ read, except that of nettop's own service (systemd.exec(5), DynamicUser=).
 Where the clock was set back, two moments have one time: the one recorded last counts.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import field, replace

@@ -1,7 +1,5 @@
 """Apply changes: compare, journal, write, read back, record the result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

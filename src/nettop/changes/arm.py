@@ -4,8 +4,6 @@ With systemd, in the initial network namespace, the guard is a transient service
 survives the end of our control group.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import errno

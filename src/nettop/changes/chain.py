@@ -17,8 +17,6 @@ together, so they join the chains of all devices that they change.
 Chains are not stored: they are derived from the entries of the journal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The context of a change: boot, network namespace and user; an undo compares the first two."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

@@ -14,8 +14,6 @@ device exists and is not to be seen. If the device is elsewhere, or another prog
 value, it records that and ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -5,8 +5,6 @@ and undo. Folding the lines by id gives the entries. Readers ignore a line that 
 the next writer removes it. If the disk is full, the `begin` line fails, and with it the change.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

@@ -10,8 +10,6 @@ process that reads it then stays in the kernel, and no signal ends its wait: so 
 work on a disk that may hang, and is waited for only so long.
 """
 
-from __future__ import annotations
-
 import errno
 import time
 from collections.abc import Callable, Iterator

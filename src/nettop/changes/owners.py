@@ -1,7 +1,5 @@
 """Other owners of a setting that may overwrite it, and how to coordinate with them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

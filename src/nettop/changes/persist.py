@@ -1,7 +1,5 @@
 """Keep settings across a reboot: the files for that are journaled and undone like any change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from .. import settings

@@ -3,8 +3,6 @@
 It reads the host and never writes.
 """
 
-from __future__ import annotations
-
 import errno
 import time
 from collections.abc import Iterable

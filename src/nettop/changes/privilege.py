@@ -4,8 +4,6 @@ As root, nettop does not evaluate rules again and reads no file of the user: set
 value are arguments.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -6,8 +6,6 @@ cut. So every module that a revert may use is imported, and all memory is locked
 mapped files, which the kernel would otherwise read again from the disk.
 """
 
-from __future__ import annotations
-
 import ctypes
 import resource
 from collections.abc import Iterable

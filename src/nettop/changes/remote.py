@@ -6,8 +6,6 @@ Settings, old values and identities are arguments: the nettop there evaluates no
 a value or a device that is not the one that was shown.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

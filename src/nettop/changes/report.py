@@ -7,8 +7,6 @@ xterm ctlseqs). An answer is one Enter without other input QUIET seconds before 
 because a paste may arrive in several parts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -9,8 +9,6 @@ A change that is still pending is reverted at once, because its guard would do t
 that is held for a test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 

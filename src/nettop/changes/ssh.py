@@ -1,7 +1,5 @@
 """The interfaces that carry this SSH session: changes there must not cut off its user."""
 
-from __future__ import annotations
-
 import errno
 import struct
 

@@ -1,7 +1,5 @@
 """The status of a change: its state in the journal, and the current value of the host."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ Two journal entries are of the same device by `settings.identity`, not by its na
 interface is the same device, and another one with the same name is not.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Undo: restore the values before the changes of nettop, but not over changes of others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any

@@ -5,8 +5,6 @@ command lines, because they hold no file. A process of a PID namespace that is n
 cannot be seen.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence

@@ -12,8 +12,6 @@ an `Unfinished`.
 `TABLE` says how often the table is read and what its absence means (see `_table.Table`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ Lines that begin with `@` are moments: how many of what were in a part of time. 
 two tables of the rules folder.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence

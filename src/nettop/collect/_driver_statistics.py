@@ -4,8 +4,6 @@
 millisecond to return them, so a reading of the last moment is used again.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Sequence
 from dataclasses import field

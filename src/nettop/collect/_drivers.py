@@ -1,7 +1,5 @@
 """The driver table, `rules/drivers.toml`: the names of each driver's counters and queues."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field

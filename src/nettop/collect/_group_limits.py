@@ -4,8 +4,6 @@ Documentation/admin-guide/cgroup-v2.rst: io.max, memory.stat, cgroup.freeze; of 
 cgroup-v1/blkio-controller.rst and cgroup-v1/freezer-subsystem.rst.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -4,8 +4,6 @@ struct ipt_entry and ip6t_entry: addresses, interfaces and protocol, then matche
 (include/uapi/linux/netfilter/x_tables.h). A verdict is a jump to the place of a chain, or negative.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from functools import lru_cache

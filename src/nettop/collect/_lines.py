@@ -3,8 +3,6 @@
 Also the formats of /proc/net/snmp, netstat and snmp6 (net/ipv4/proc.c, net/ipv6/proc.c).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The files that a process maps: /proc/PID/maps (proc(5))."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

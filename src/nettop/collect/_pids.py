@@ -5,8 +5,6 @@ second. So a host with more than `MANY` processes is listed every `LISTED` secon
 look at its processes is spread over several readings (`Unfinished`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from itertools import islice

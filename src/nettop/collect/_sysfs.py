@@ -1,7 +1,5 @@
 """Reads of small files, most of one value, with None for a file that cannot be read."""
 
-from __future__ import annotations
-
 from ..host.source import Source
 from ..terms import cpulist
 

@@ -1,7 +1,5 @@
 """What a collector declares of its table, and remembers from one reading to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NamedTuple, TypeVar

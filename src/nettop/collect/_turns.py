@@ -6,8 +6,6 @@ link message (rtnetlink, without counters) is the same as before keeps its rows;
 sixteenth of them is read anyway.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress

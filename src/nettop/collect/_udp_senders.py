@@ -5,8 +5,6 @@ udp_send_skb()), and not of a socket. While it sends many, the programs with UDP
 at as those that move TCP data are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import islice
 from typing import Final

@@ -5,8 +5,6 @@ xtables (net/netfilter/nft_compat.c, include/uapi/linux/netfilter/xt_*.h). Its n
 order of the host; addresses and ports of translations in that of the network.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping

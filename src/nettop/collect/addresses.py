@@ -1,7 +1,5 @@
 """IP addresses of the interfaces: RTM_GETADDR (net/ipv4/devinet.c, net/ipv6/addrconf.c)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Final

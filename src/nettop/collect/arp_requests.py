@@ -5,8 +5,6 @@ again each second (net/ipv4/arp.c; net.ipv4.neigh.*.retrans_time_ms). The first 
 socket (`host.bpf.arp`), so the table is read on request only, and needs root.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import Final

@@ -4,8 +4,6 @@ Lines `name: value`; those from `Slave Interface:` on are of one port. The activ
 partner's address are shown to CAP_NET_ADMIN only, the aggregator of each port to everybody.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Final

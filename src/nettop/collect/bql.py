@@ -5,8 +5,6 @@ Documentation/ABI/testing/sysfs-class-net-queues. The driver takes no more once 
 them: other devices complete at once. The list of queues is read again from time to time.
 """
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Number of queues and its maximum: ETHTOOL_MSG_CHANNELS_GET (net/ethtool/channels.c)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ net/sched/sch_htb.c, htb_dump_class(), and sch_hfsc.c, hfsc_dump_class(). The ke
 about interfaces that have such a qdisc.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """Interrupt coalescing: ETHTOOL_MSG_COALESCE_GET (net/ethtool/coalesce.c), `ethtool -c`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@
 line per CPU. Without the files, connection tracking is not loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

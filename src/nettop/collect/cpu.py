@@ -5,8 +5,6 @@ column steal, 2.6.24 guest and 2.6.33 guest_nice. `idle` and `iowait` may decrea
 CPU leaves idle (Documentation/filesystems/proc.rst); the previous value is kept then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import repeat

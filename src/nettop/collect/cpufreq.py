@@ -4,8 +4,6 @@ Documentation/admin-guide/pm/cpufreq.rst. A policy applies to one or several CPU
 Most virtual machines have no policies.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import label, maybe

@@ -4,8 +4,6 @@ Documentation/admin-guide/pm/cpuidle.rst: `latency` is the exit latency and `tim
 the state, both in us. Only the times of the deep states are read again; the rest is constant.
 """
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Final
 

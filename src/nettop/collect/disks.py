@@ -5,8 +5,6 @@ read without one. The time in which a device has a request (io_ticks) tells its 
 serves one at a time: an SSD or an array that is always in use may have room for far more.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import counter, label

@@ -7,8 +7,6 @@ kernel (`bpf.drops`), so the table is read on request only, and needs root. Wher
 the program, its drop monitor counts (`host.drop_monitor`): a `Partly` that says what it lacks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

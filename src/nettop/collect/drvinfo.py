@@ -1,7 +1,5 @@
 """The driver of each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

@@ -4,8 +4,6 @@ Between packets the transmitter of an idle link sleeps (low power idle, IEEE 802
 before 5.7 answers ETHTOOL_GEEE.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

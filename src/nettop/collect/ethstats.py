@@ -5,8 +5,6 @@ Documentation/networking/statistics.rst. Unlike those of `ethtool -S`, they have
 all drivers. mlx5, bnxt, ice and a few others provide them, most drivers do not.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

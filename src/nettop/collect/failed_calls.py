@@ -7,8 +7,6 @@ attempt to connect that succeeds has the error `0`, and so has a datagram of a p
 others were given back (EAGAIN).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final

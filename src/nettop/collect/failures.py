@@ -4,8 +4,6 @@
 Documentation/networking/snmp_counter.rst defines many of them. A kernel that lacks one counts none.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 net/bridge/br_fdb.c, fdb_fill_info(); drivers/net/vxlan/vxlan_core.c, vxlan_fdb_info().
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Final

@@ -4,8 +4,6 @@ A host that moved, or a standby that takes over, moves its entry once. The first
 socket, so the table is read on request only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

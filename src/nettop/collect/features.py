@@ -4,8 +4,6 @@ A kernel before 5.7 is asked by ioctl. A feature is fixed if the device cannot c
 `hw`) or the kernel does not allow it (`nochange`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache

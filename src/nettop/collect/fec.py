@@ -3,8 +3,6 @@
 Corrected blocks cost nothing; an uncorrectable block is a loss of one or more frames.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import partial

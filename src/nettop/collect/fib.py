@@ -4,8 +4,6 @@ The collector `routes` has the unicast routes with their metrics; a way needs al
 refuse, the local ones, and hops that are not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ descriptor, also in another mount namespace (statvfs(3)). A full one ends each t
 stored there. Only file systems of this host are asked: one that a server has may never answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final

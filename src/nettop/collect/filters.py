@@ -6,8 +6,6 @@ the packets that it drops. The kernel is asked only about interfaces whose qdisc
 counts nothing; its row has the name of the program, or `bytecode` for one of classic BPF.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple

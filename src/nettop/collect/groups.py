@@ -5,8 +5,6 @@ the byte order of the host. net/ipv6/mcast.c, igmp6_mc_seq_show(): one line for 
 of one link alone (224.0.0.0/24, ff01::/16, ff02::/16) are left out: each interface has its own.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

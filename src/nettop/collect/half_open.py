@@ -11,8 +11,6 @@ does the kernel not repeat its SYN-ACK when the timer of a second ends, and set 
 A SYN-ACK that was repeated, and is not answered, is lost on its way, or the client is gone.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import field

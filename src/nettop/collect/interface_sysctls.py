@@ -3,8 +3,6 @@
 Those of `all` are a row as well: the kernel combines both (include/linux/inetdevice.h).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import label, maybe

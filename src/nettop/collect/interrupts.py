@@ -14,8 +14,6 @@ long as three lines here (5.5 µs against 1.8 µs with 2 CPUs, 38 µs against 6.
 CPUs), and it lacks lines without a number (NMI, LOC, RES), which the sum of a CPU needs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

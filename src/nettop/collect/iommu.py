@@ -6,8 +6,6 @@ Documentation/ABI/testing/sysfs-kernel-iommu_groups (drivers/iommu/iommu.c).
 deferred flushes. A device without a group is behind no IOMMU.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import label, maybe

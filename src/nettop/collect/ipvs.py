@@ -5,8 +5,6 @@ in, bytes out (net/netfilter/ipvs/ip_vs_ctl.c, ip_vs_stats_show()). The file is 
 module `ip_vs` is loaded.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..files.bounds import count

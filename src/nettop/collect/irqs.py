@@ -9,8 +9,6 @@ Since Linux 6.8 the kernel reports the queues of an interrupt for drivers that s
 (`netlink.netdev`); for other drivers the name of the interrupt line shows the queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -3,8 +3,6 @@
 /sys/devices/system/cpu/isolated and nohz_full (Documentation/ABI/testing/sysfs-devices-system-cpu).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import gauge

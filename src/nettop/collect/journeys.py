@@ -6,8 +6,6 @@ programs into the kernel and lets it stamp every packet, so the table is read on
 needs root. A packet that waits in the ring of a NIC before the kernel polls it has no stamp yet.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple

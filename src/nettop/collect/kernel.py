@@ -5,8 +5,6 @@ DMI, /sys/hypervisor, the CPU flag or the clock source of a guest. They are read
 do not change before a reboot.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import gauge, maybe

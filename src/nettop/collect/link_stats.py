@@ -4,8 +4,6 @@
 only: the names are read when an unknown index appears, and at intervals because of renames.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import field

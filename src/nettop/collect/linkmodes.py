@@ -3,8 +3,6 @@
 A kernel before 5.6 is asked by ioctl, which does not report why a link is down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial

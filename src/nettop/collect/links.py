@@ -3,8 +3,6 @@
 Only a changed answer is parsed: without counters, equal links give equal bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final

@@ -1,7 +1,5 @@
 """CPU time and memory of nettop itself, and its CPU: /proc/self/stat (fs/proc/array.c)."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import counter, label, maybe

@@ -4,8 +4,6 @@ ETHTOOL_MSG_MODULE_EEPROM_GET (net/ethtool/eeprom.c), Linux 5.13. The memory is 
 (SFP), SFF-8636 (QSFP) or CMIS (QSFP-DD, OSFP): powers in units of 0.1 µW, temperatures in 1/256 °C.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import struct

@@ -6,8 +6,6 @@ after its mount (`ip netns add NAME`), else after the host name of its container
 cgroup.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field

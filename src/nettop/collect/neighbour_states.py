@@ -1,7 +1,5 @@
 """Neighbour entries with their state: RTM_GETNEIGH (net/core/neighbour.c, neigh_fill_info())."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final

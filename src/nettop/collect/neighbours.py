@@ -5,8 +5,6 @@ CPU; `entries` is that of the table in each line. The tables and their limits (g
 of all network namespaces together; the files are in the first one only.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..files.bounds import count

@@ -5,8 +5,6 @@ rtnetlink (`links`) always answers for the reader's namespace. The kernel return
 `speed` and `carrier` of an interface that is down: unknown, not zero.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

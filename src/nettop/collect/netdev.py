@@ -5,8 +5,6 @@ rx_dropped + rx_missed_errors, `frame` the length, overrun, CRC and frame errors
 carrier, aborted, window and heartbeat errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ What the host itself sends by the lower interface leaves by the wire, and none o
 (macvlan_start_xmit() and macvlan_handle_frame() of drivers/net/macvlan.c).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final

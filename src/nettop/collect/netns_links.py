@@ -5,8 +5,6 @@ ten seconds and for a new interface. A namespace that moves almost nothing is as
 fifth reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from math import inf

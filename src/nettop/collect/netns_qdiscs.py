@@ -5,8 +5,6 @@ namespace: one for each reading, one for each interface with HTB, and every ten 
 names and addresses of its interfaces. A namespace whose flows move no data is not asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final

@@ -3,8 +3,6 @@
 One request in each namespace that `namespaces` found. It needs CAP_SYS_ADMIN there: setns(2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Final

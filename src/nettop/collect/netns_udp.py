@@ -3,8 +3,6 @@
 The files are those of `sockets_udp`, seen from that process (fs/proc/proc_net.c).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field

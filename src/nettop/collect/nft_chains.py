@@ -7,8 +7,6 @@ exthdr expression that writes an option of TCP (net/netfilter/nft_exthdr.c,
 nft_exthdr_tcp_set_eval()), or by TCPMSS.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final

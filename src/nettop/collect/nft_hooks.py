@@ -1,7 +1,5 @@
 """Base chains of nf_tables (NFT_MSG_GETCHAIN) and of the older iptables: the packet filter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

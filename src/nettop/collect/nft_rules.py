@@ -5,8 +5,6 @@ An expression is a tuple of words: its name and what `facts.way` evaluates of it
 iptables are in `_xtables`, the tables of the older one in `_iptables`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

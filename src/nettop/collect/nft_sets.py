@@ -5,8 +5,6 @@ value of each, and the first one behind it with NFT_SET_ELEM_INTERVAL_END
 (net/netfilter/nft_set_rbtree.c). One of intervals of several fields is not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -8,8 +8,6 @@ vmap @names`) drops what an element of the map says. A rule that jumps to a chai
 and counts nothing itself is what drops (`counter jump handle_reject` of OpenWrt).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias

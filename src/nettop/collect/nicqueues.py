@@ -4,8 +4,6 @@
 NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10), which more and more drivers support.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import field

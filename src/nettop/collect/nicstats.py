@@ -4,8 +4,6 @@ Each driver has names of its own; `rules/drivers.toml` maps them to the fields h
 may be summed. Counts that the driver lacks are taken from the standard statistics, if present.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ ETHTOOL_GSTRINGS and ETHTOOL_GSTATS (net/ethtool/ioctl.c).
 A few of them are not counters (`peer_ifindex` of veth, a temperature); the driver table lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

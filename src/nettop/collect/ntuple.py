@@ -1,7 +1,5 @@
 """Flow-steering rules: ETHTOOL_GRXCLSRLALL and GRXCLSRULE (net/ethtool/ioctl.c), `ethtool -n`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ queue (sk_drops). It reports those of a ring (PACKET_RX_RING) only to its owner,
 here.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -3,8 +3,6 @@
 With autoneg on, rx and tx are the offered values with some drivers, the negotiated with others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -10,8 +10,6 @@ since Linux 5.5 where the kernel controls ASPM and both ends of the link have th
 devices crash when all of it is read (lspci(8), -xxx).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The driver's private flags: ETHTOOL_MSG_PRIVFLAGS_GET (net/ethtool/privflags.c); Linux 5.7."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Final

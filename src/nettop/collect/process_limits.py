@@ -6,8 +6,6 @@ limit of an ancestor applies to everything below it, threads count too. `socket_
 programs in the shared memory; `throttling` says where their cgroups are looked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final

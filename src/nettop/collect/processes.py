@@ -11,8 +11,6 @@ Of a host with many processes (`_pids.MANY`) those that ran lately or hold socke
 time, the others in turn (`_pids`): they have no row, as an idle kernel thread.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Final, NamedTuple

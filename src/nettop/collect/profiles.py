@@ -5,8 +5,6 @@ read on request only, and needs root. Of the stack of a sample the innermost fun
 has decides (`profile-classes.toml`).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ full, last id. /proc/net/netlink (net/netlink/af_netlink.c, netlink_native_seq_s
 then a line for each socket.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

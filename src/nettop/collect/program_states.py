@@ -8,8 +8,6 @@ TracerPid of /proc/PID/status, and RLIMIT_NPROC of /proc/PID/limits. Beside them
 host (/proc/loadavg) with kernel.pid_max and kernel.threads-max (kernel/fork.c, copy_process()).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from operator import itemgetter

@@ -6,8 +6,6 @@ in struct tc_ratespec and struct tc_service_curve, and 64 bits in an attribute o
 do not suffice. Results are bit/s; None: no limit, or options that are not understood.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Final

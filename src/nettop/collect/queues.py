@@ -5,8 +5,6 @@ RFS of receive queues, XPS and byte queue limits of transmit queues. `xps_cpus` 
 device with one transmit queue. Masks are hexadecimal.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

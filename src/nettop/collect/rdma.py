@@ -5,8 +5,6 @@ four bytes. The interface is the one of the port's first GID (gid_attrs/ndevs/0)
 device.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import counter, label, maybe

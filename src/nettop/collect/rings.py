@@ -1,7 +1,5 @@
 """Descriptor rings: ETHTOOL_MSG_RINGS_GET (net/ethtool/rings.c), as `ethtool -g` shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -8,8 +8,6 @@ between all of them (struct nda_cacheinfo), which a state that ends by time is n
 large network is not parsed.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Mapping, Sequence

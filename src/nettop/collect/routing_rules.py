@@ -1,7 +1,5 @@
 """Rules of policy routing: RTM_GETRULE (net/core/fib_rules.c, fib_nl_fill_rule())."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from contextlib import suppress

@@ -5,8 +5,6 @@ in 6.2. Some drivers (vmxnet3) hide the key, which is None then. Since 6.8 a NIC
 addresses and ports before the hash, so that both directions of a flow have the same hash.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

@@ -4,8 +4,6 @@ They are identified by command names (/proc/PID/comm) and files; no program is s
 namespace (without kthreadd) a service that is not visible may still run: then it is unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ names, so each value is found by its name. What IPv6 counts (/proc/net/snmp6) is
 counts. Documentation/networking/snmp_counter.rst defines the counters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache, partial

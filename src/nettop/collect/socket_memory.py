@@ -10,8 +10,6 @@ cgroups in the shared memory; `throttling` says where they are looked for. Proce
 killed at a limit of memory are `oom_kill` of memory.events, and of memory.oom_control in v1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

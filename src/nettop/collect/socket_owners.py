@@ -8,8 +8,6 @@ with thousands of descriptors while the kernel shows no new TCP socket. Processe
 be unreadable; the row of inode 0 has their number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import chain

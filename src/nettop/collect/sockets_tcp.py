@@ -5,8 +5,6 @@ of tcp_info, and a socket without activity keeps its row: only the timers and th
 tcp_info differ between its messages. With more connections, rows are packed (see `_tcp_row`).
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ data, and data that the window of the whole connection stops, is in the MPTCP so
 kernel is asked while `sockets_tcp` or `netns_tcp` has a subflow.
 """
 
-from __future__ import annotations
-
 import errno
 import struct
 from collections.abc import Iterator

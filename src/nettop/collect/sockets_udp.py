@@ -4,8 +4,6 @@ net/ipv4/udp.c, udp4_format_sock(): addresses are words of 32 bits in the host's
 and queues hexadecimal; `drops` is the last column. Sockets of this network namespace.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import suppress

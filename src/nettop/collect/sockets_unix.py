@@ -7,8 +7,6 @@ not connected its socket only the reader is told. Names are not read. `threads` 
 that are behind.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ fs/proc/softirqs.c: a column per *possible* CPU (a guest with two CPUs may have 
 kind. The header has the CPU numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Final

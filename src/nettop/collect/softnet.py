@@ -6,8 +6,6 @@ collision; 10 received_rps (2.6.35), 11 flow_limit_count (3.11), 12 backlog and 
 number comes from /sys/devices/system/cpu/online, because offline CPUs have no line.
 """
 
-from __future__ import annotations
-
 import sys
 from array import array
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ the order of their names, and a later line for a key wins. /etc/sysctl.conf is a
 `sysctl --system` does (systemd reads it only where a link in sysctl.d leads to it).
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Mapping, Sequence

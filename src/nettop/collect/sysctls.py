@@ -6,8 +6,6 @@ Parameters of `net` are those of the reader's network namespace; some exist in t
 of the group `always` has no number: every supported kernel has these in each namespace.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from functools import cache

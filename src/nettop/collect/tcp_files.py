@@ -5,8 +5,6 @@ At the limit (RLIMIT_NOFILE) accept() fails with EMFILE. `socket_owners` stores 
 names, so both are read before this one.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import gauge, label, maybe

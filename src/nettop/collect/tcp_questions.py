@@ -11,8 +11,6 @@ A program that gives up closes its connection. If the other end does not close i
 program does that reads the end, it stays in FIN_WAIT2 for about a minute: those were not answered.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field

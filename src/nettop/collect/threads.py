@@ -10,8 +10,6 @@ one. The collectors of sockets, `socket_owners` and `waits` store these processe
 memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Final, NamedTuple

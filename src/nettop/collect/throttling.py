@@ -7,8 +7,6 @@ mounts /sys anew and so hides the cgroup file system: then that of the first pro
 the nearest that started this one (proc(5), /proc/PID/root), where the first may not be looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final

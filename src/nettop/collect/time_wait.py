@@ -11,8 +11,6 @@ The kernel may choose for a connection those ports of the range that
 net.ipv4.ip_local_reserved_ports does not list (inet_is_local_reserved_port() in include/net/ip.h).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from struct import Struct

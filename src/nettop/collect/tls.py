@@ -3,8 +3,6 @@
 The file is there while the module `tls` is loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

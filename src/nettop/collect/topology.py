@@ -8,8 +8,6 @@ A set of CPUs is read from its first member only, and all files are read again o
 CPUs change: 1,152 CPUs cost about 2,000 small files once.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import gauge, label, maybe

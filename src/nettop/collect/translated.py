@@ -6,8 +6,6 @@ nothing came back, and the ends of an answer. The answer comes from the translat
 Packets of an entry follow it, whatever the rules say meanwhile (nf_nat_core.c, nf_nat_inet_fn()).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from ipaddress import ip_address

@@ -5,8 +5,6 @@ descriptor (drivers/net/tun.c, tun_chr_show_fdinfo(), Linux 3.14). `threads` and
 these programs, after those whose sockets move data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -3,8 +3,6 @@
 /proc/net/udp has neither; the module udp_diag is not everywhere.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from contextlib import suppress

@@ -5,8 +5,6 @@ them: the ports of the last readings are kept. The sockets are those of `sockets
 (net/ipv4/udp.c, udp4_format_sock()).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Final

@@ -9,8 +9,6 @@ those that a reading saw waiting, and that were closed then, are counted as well
 an answer there are few.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field

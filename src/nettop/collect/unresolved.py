@@ -5,8 +5,6 @@ them, and the next packet begins again. An entry that no packet has used for a w
 for this host's traffic and is not listed. The table of a large network is not parsed.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Final

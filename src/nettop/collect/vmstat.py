@@ -3,8 +3,6 @@
 fs/proc/stat.c, show_stat(); mm/vmstat.c. `numa_miss` counts pages from another node than wanted.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..frame.fields import counter, maybe

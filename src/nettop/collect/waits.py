@@ -19,8 +19,6 @@ The number of a process is 0 where its namespace does not show it, and -1 for lo
 The file that msync() writes, or in which a futex lies that programs share, is that at its address.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import Final

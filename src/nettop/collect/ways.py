@@ -6,8 +6,6 @@ only its answer has it (rt_fill_info() of net/ipv4/route.c, rt6_fill_node() of n
 The questions come from `Asked` in the memory of the sampler.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -6,8 +6,6 @@ kernel without CONFIG_CFG80211_WEXT has no such file; `iw dev IF station dump` (
 the figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

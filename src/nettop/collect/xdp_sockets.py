@@ -3,8 +3,6 @@
 A kernel without CONFIG_XDP_SOCKETS_DIAG answers ENOENT.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

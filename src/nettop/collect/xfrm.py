@@ -4,8 +4,6 @@ Documentation/networking/xfrm_proc.rst, net/xfrm/xfrm_proc.c: a name and a decim
 line. The file exists with CONFIG_XFRM_STATISTICS, also where no tunnel is set up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ net/xfrm/xfrm_user.c. The states themselves are not read, because the answer has
 requests need CAP_NET_ADMIN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -3,8 +3,6 @@
 The help overview, manual page, shell completions and docs/commands.md are generated from it.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import Final

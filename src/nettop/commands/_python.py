@@ -1,7 +1,5 @@
 """Run code by the Python of this nettop, for a nettop that reads this host, which has no other."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -8,8 +8,6 @@ It completes commands, options, option values, interfaces, rules and files. The 
 all three scripts in the standard folders of the shells.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from . import command, names

@@ -8,8 +8,6 @@ before it on the same device; without ID, all changes that are waiting. An undo 
 confirmed in the same way.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -17,8 +17,6 @@ The collection has roles that collect such files from many hosts, roll changes o
 and undo them; `ansible-galaxy collection install DIR` installs it.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

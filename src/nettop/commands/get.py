@@ -6,8 +6,6 @@ nettop get sysctl.net.ipv4.tcp_rmem --json       for scripts
 A setting is `kind.name@target`: ring.rx@eth0, irq.affinity@eth0/rx-0, sysctl.net.ipv4.tcp_rmem …
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ This command measures nothing. `--rtt` adds the bandwidth-delay product and the 
 window sizes.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from typing import Any, Final

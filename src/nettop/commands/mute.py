@@ -8,8 +8,6 @@
 The list is the file ~/.config/nettop/muted, with one name per line.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from ..terms.errors import Refused, nearest

@@ -11,8 +11,6 @@ An incident of the black box opens at the moment it began: FILE is its file, or 
 incidents`.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 

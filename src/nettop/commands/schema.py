@@ -5,8 +5,6 @@ nettop schema advise          the schema of `nettop advise --json`
 nettop schema "rules list"    the schema of a subcommand
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -11,8 +11,6 @@ do, which includes running commands (the peer of a test is a command). At most f
 be connected.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -14,8 +14,6 @@ The setting is reverted, unless --keep-best is given and the best value is bette
 one. Exit code 0: a value was better; 1: none was.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from ..terms.errors import Refused

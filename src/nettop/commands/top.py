@@ -9,8 +9,6 @@ nettop --host "ssh web1" --forget     remove what --install put there
 nettop --read-only                change nothing, run no test, write no file
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

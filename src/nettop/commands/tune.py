@@ -12,8 +12,6 @@ kept, what was not kept and why, the total gain, and the command that reverts ev
 each host. Exit code 0: at least one change was kept; 1: none.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from . import duration_argument, netns_argument, profile_argument

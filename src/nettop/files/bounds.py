@@ -7,8 +7,6 @@ docs/bounds.md. Larger input is refused with one sentence that names the bound.
 A reader never blocks: files are opened with O_NONBLOCK, and only regular files are accepted.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import os

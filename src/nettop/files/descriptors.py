@@ -5,8 +5,6 @@ What is opened while the process is `keeping` stays open beside; where nothing c
 the same file or kind of socket is used again. `lift` sets the limit to what it was.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -6,8 +6,6 @@ another user cannot redirect the write. rename(2) replaces the target; it replac
 instead of following it.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from contextlib import suppress

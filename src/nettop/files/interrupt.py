@@ -8,8 +8,6 @@ y` raises TypeError, without a reference to the interrupt, if it is interrupted 
 ImportError (import_from of Python/ceval.c). Code that catches `Exception` asks `replaced` about it.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

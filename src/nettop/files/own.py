@@ -3,8 +3,6 @@
 The launcher of the one file tells its path with `-X file=PATH`, which no environment can set.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -4,8 +4,6 @@
 reads nor writes files in those folders.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import stat

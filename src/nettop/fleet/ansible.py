@@ -3,8 +3,6 @@
 docs.ansible.com/ansible/latest/dev_guide/developing_collections_structure.html describes its files.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

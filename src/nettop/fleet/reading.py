@@ -3,8 +3,6 @@
 A file that cannot be read or is of another format is left out with one sentence.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

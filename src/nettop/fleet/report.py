@@ -1,7 +1,5 @@
 """The document of a fleet, what `nettop fleet --json` prints; the text and page that show it."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

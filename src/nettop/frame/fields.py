@@ -8,8 +8,6 @@ A host of a thousand CPUs has thousands of rows about them, new in each second, 
 from some of their columns: of such a table a row is made only where one is used.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields

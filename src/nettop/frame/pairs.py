@@ -4,8 +4,6 @@ A collector that parses only what changed returns the same row object again; tha
 a look at its values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache

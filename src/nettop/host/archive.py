@@ -5,8 +5,6 @@ above `bounds.BOUNDS` is refused before it is unpacked. A file that is written g
 when it is complete.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

@@ -5,8 +5,6 @@ is a `HostLostError` with one sentence. ssh, sudo and their like may ask on the 
 are started for the first time; later they have no terminal.
 """
 
-from __future__ import annotations
-
 import atexit
 import base64
 import contextlib

@@ -6,8 +6,6 @@ There is one monitor, asked in the first network namespace, for the packets of a
 the kernel loads its module. `monitor_guard` is the process that starts and stops it.
 """
 
-from __future__ import annotations
-
 import array
 import errno
 import os

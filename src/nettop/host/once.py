@@ -10,8 +10,6 @@ his cache. A user gets it only where there is no Python for the reader. The scri
 there before, so that nothing else is removed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -3,8 +3,6 @@
 `#` stands for each number, `!` for each process that ran: see `far.reader`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from typing import Final

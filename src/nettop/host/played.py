@@ -1,7 +1,5 @@
 """A recording with two courses: as it was, and as it is after a change that the demo plays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace

@@ -5,8 +5,6 @@ source text of a module and of the modules of its folder that it imports; the fa
 one line of JSON and runs it. Nothing is written there.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -3,8 +3,6 @@
 IP addresses keep their common prefixes (Xu et al., Crypto-PAn): routes in a recording still match.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

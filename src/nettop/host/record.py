@@ -1,7 +1,5 @@
 """Record a source: the raw bytes of its answers, in the format that `recording` documents."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import re

@@ -26,8 +26,6 @@ read again: `close/before/…` and `close/after/…` at this end, `close/there/�
 these two.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import threading

@@ -9,8 +9,6 @@ In these, addresses are replaced in all attributes, nested ones included. Names 
 keys, and the attributes of kinds of interfaces that are not listed here are overwritten with zeros.
 """
 
-from __future__ import annotations
-
 import base64
 import errno
 import os

@@ -7,8 +7,6 @@ environment of a parent process still has it: proc_pid_environ(5).
 with CONFIG_PROC_CHILDREN.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -8,8 +8,6 @@ A service tells its state (sd_notify(3)) and lines with fields for the journal b
 Unix socket. Without systemd nothing is sent.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

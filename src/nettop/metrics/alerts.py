@@ -10,8 +10,6 @@ alert is there for its `hold` and half a minute more, and then gone: the alert m
 `hold` with the labels and texts of the rule, not before, and end with the finding.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

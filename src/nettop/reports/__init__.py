@@ -5,8 +5,6 @@ figures, tables and texts as plain values. `draw` draws a figure with matplotlib
 page, `figure.csv_text` the samples of all figures.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Mapping

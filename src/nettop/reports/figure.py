@@ -4,8 +4,6 @@ Nothing here draws. A figure has series of points; a point has a value and, wher
 from several samples, an interval.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from math import isnan

@@ -4,8 +4,6 @@ The content security policy of the page forbids every request, so that a name in
 make one (https://www.w3.org/TR/CSP3/).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path

@@ -3,8 +3,6 @@
 A field of an unexpected type raises TypeError or ValueError, as `report` says.
 """
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Collection, Mapping, Sequence

@@ -5,8 +5,6 @@ asked for when it is due again. Tables that were not read yet are rehearsed: the
 with the answers that are known, until they ask for nothing more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -21,8 +21,6 @@ Facts, rules and drawing get the other half of the budget, or more if they need 
 expensive tables together cost more than twice the budget, looks are taken less often.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence

@@ -8,8 +8,6 @@ is dropped. The screen reads packets from its standard input: a type, four bytes
 endian), a payload (textual.drivers.web_driver).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -47,8 +47,6 @@ and may have
     rank(address, value)                the place in a plan; lower is first; default: 0
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -12,8 +12,6 @@ drivers/base/core.c, kernfs_rename_ns() in fs/kernfs/dir.c). kernfs numbers its 
 Linux 4.14, so that the number of a device that is gone does not come back in the same boot.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 

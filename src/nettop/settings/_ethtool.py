@@ -1,7 +1,5 @@
 """Read and write one field of an ethtool message; errors carry the kernel's own text."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Values as text: switches, numbers, CPU lists and masks; and the files of sysfs that hold them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

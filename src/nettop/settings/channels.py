@@ -4,8 +4,6 @@ Removed queues lose their interrupts and their RPS and XPS maps, and the driver 
 table. All of this is recorded with the change and restored with it.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..host.netlink import route

@@ -6,8 +6,6 @@ steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11): dynamic 
 steps of microseconds, packets and completions; `n` where the driver has no such field.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@
 (Documentation/admin-guide/pm/cpufreq.rst).
 """
 
-from __future__ import annotations
-
 import re
 
 from ..host.source import Source

@@ -4,8 +4,6 @@ Some depend on others (segmentation on scatter-gather and checksums; netdev_fix_
 net/core/dev.c). Features that are turned off together with one are restored with it.
 """
 
-from __future__ import annotations
-
 from ..host.netlink import legacy
 from ..host.netlink.codec import Bits
 from ..host.source import Source

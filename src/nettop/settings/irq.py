@@ -5,8 +5,6 @@ number. A name is looked up at every read and write, because numbers move when a
 queues (kernel/irq/proc.c; a managed interrupt refuses with EIO).
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 

@@ -7,8 +7,6 @@ interrupts, `settings ban irqs …` replaces that list. The list lasts as long a
 IRQBALANCE_ARGS in /etc/default/irqbalance or /etc/sysconfig/irqbalance makes it permanent.
 """
 
-from __future__ import annotations
-
 import socket
 from itertools import pairwise
 

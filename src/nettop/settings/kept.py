@@ -7,8 +7,6 @@ the oneshot unit /etc/systemd/system/nettop-keep.service for settings without a 
 anew from its entries, and removed with its last entry.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -4,8 +4,6 @@ Read from sysfs and RTM_GETLINK (net/core/rtnetlink.c), written by RTM_SETLINK s
 can say why it refuses. Changing the MTU may restart the device and drop the link for seconds.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 (Documentation/networking/napi.rst).
 """
 
-from __future__ import annotations
-
 from ..host.source import Source
 from . import Address, Limits
 from ._text import interface, number, switch, text

@@ -1,7 +1,5 @@
 """The priority of a process: `nice.value@PID`, -20 (first) to 19 (last), setpriority(2)."""
 
-from __future__ import annotations
-
 import os
 
 from ..host.source import Source

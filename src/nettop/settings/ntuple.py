@@ -5,8 +5,6 @@ instead of the queue, or `absent`. Types are tcp4, udp4, tcp6, udp6; fields matc
 (struct ethtool_rxnfc, include/uapi/linux/ethtool.h); the feature rx-ntuple-filter must be on.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import struct

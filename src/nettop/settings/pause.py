@@ -4,8 +4,6 @@ With autoneg on, rx and tx are what was negotiated with the other end: a value s
 offered. So autoneg is turned off before rx and tx, and turned on after them.
 """
 
-from __future__ import annotations
-
 from ..host.source import Source
 from . import Address, Limits
 from ._ethtool import Message

@@ -3,8 +3,6 @@
 Each driver defines its own (ethtool --show-priv-flags); many restart its queues.
 """
 
-from __future__ import annotations
-
 from ..host.netlink import ethtool
 from ..host.source import Source
 from . import Address, Host, Limits

@@ -4,8 +4,6 @@ The target is a process number; at undo it must still be the same program, ident
 time. A thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`).
 """
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -5,8 +5,6 @@ A value is a kind with its options in tc's words: `fq`, `fq maxrate 10gbit`, `pf
 that nettop can restore exactly are replaced; a shaper that somebody configured stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import struct

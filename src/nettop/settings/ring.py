@@ -3,8 +3,6 @@
 Many drivers restart the device for it and drop the link for seconds; some round to a power of two.
 """
 
-from __future__ import annotations
-
 from ..host.source import Source
 from . import Address, Limits
 from ._ethtool import Message, values

@@ -5,8 +5,6 @@ that gateways, sources and next hops stay as they are. `none` is unset; `default
 default.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

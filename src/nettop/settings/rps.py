@@ -6,8 +6,6 @@ its flow table (rps_flow_cnt; 0 is off, rounded up to a power of two), both belo
 net.core.rps_sock_flow_entries.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..host.source import Source

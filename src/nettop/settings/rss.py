@@ -5,8 +5,6 @@ each entry joined by commas. A key is colon hex. Hashed fields are ethtool's let
 addresses, `sdfn` ports too. By ioctl (ETHTOOL_SRSSH, ETHTOOL_SRXFH), which every kernel has.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 

@@ -3,8 +3,6 @@
 Whether it runs is read from its control group, as the kernel has it.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..host.source import Source

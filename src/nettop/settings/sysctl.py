@@ -5,8 +5,6 @@ of the network namespace; net.core is largely of the host
 (Documentation/admin-guide/sysctl/net.rst).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

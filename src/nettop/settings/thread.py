@@ -1,7 +1,5 @@
 """The CPUs that one thread may run on: `thread.affinity@PID/TID`."""
 
-from __future__ import annotations
-
 import re
 
 from ..host.source import Source

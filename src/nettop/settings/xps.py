@@ -4,8 +4,6 @@
 interface with one transmit queue has no such map.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..host.source import Source

@@ -4,8 +4,6 @@ The dots of a cell are those of Unicode's block "Braille Patterns": bits 0x01 0x
 left column from the top, bits 0x08 0x10 0x20 0x80 the right column.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache

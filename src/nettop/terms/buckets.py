@@ -1,7 +1,5 @@
 """Buckets of times, four for each power of two: the middle of one is at most 12.5 % off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -4,8 +4,6 @@ Documentation/admin-guide/cputopology.rst and lib/bitmap-str.c: a mask is groups
 hexadecimal, most significant group first, so that `10,00000000` is CPU 36.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Error messages of one sentence."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterable
 from typing import Final

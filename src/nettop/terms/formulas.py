@@ -5,8 +5,6 @@ Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A fr
 4 of check sequence (FCS) and 12 of gap: IEEE 802.3 clauses 3 and 4.
 """
 
-from __future__ import annotations
-
 from math import ceil, log2, sqrt
 from typing import Final
 

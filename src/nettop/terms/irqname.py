@@ -6,8 +6,6 @@ the queue is taken from the name. The owner returned here is a candidate, to be 
 interfaces, bus addresses and virtio devices of the host.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 A listing takes almost no time; pkgutil and importlib.resources cost milliseconds at every start.
 """
 
-from __future__ import annotations
-
 import os
 
 

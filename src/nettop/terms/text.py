@@ -4,8 +4,6 @@ A `Line` is ((text, role), …). Panes write Unicode; `plain` turns a line into 
 width for locales that have nothing else.
 """
 
-from __future__ import annotations
-
 import locale
 import math
 import os

@@ -3,8 +3,6 @@
 Unknown (None) prints as `–`, never as zero. Numbers have about three significant digits.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

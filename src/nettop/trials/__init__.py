@@ -6,8 +6,6 @@ beside those of each trial: names of `result.Options`) and `measure(trial) -> Me
 `run.run` samples both hosts during the measurement and checks the result.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from importlib import import_module

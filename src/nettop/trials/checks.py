@@ -5,8 +5,6 @@ were not sent at the rate that was asked: the result of such a test says nothing
 checks give reasons to repeat a test or to examine its result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Final

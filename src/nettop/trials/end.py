@@ -9,8 +9,6 @@ The other end cannot block nettop: reads and writes do not block, every wait end
 cancelled, and too much output is an error.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

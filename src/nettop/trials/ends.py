@@ -5,8 +5,6 @@ experiment alike. On a virtual machine with 2 CPUs and few sockets it took 20 % 
 8 % there; `--no-ends` leaves it out. What it cannot read is left out: the trial does not fail.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

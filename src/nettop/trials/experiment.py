@@ -6,8 +6,6 @@ itself excludes its warm-up. Every sample is kept. The lever is restored however
 ends.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -9,8 +9,6 @@ nettop's own files for that.
 A setting also tells which end sends in its test: what a host receives is set where it receives.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -5,8 +5,6 @@ bounds, and a message has exactly the fields of one of the forms of its program.
 holds the types and meaning of the fields.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 Both return their document and store it under `results`.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """Run a study on this pair of hosts: published beside measured values."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

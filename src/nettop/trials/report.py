@@ -4,8 +4,6 @@ Documents are those of `repeat.run`. KeyError, TypeError, ValueError: a stored d
 version lacks a field.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Types of a trial: options, progress, measurement and result."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import Any, TypeAlias

@@ -9,8 +9,6 @@ about the rate from which the prediction starts. A flow is not one of many paral
 traffic of another program is not that of the test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 The same program (`far/sample.py`) samples both hosts, so that the values are comparable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field

@@ -28,8 +28,6 @@ A study is `rules/studies/<paper>-<table>.toml`:
       of                   name of an earlier point: another figure of its trial
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import field, fields
 from pathlib import Path

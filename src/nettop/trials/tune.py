@@ -1,7 +1,5 @@
 """Tuning: prove the fix of each finding in turn, the largest predicted gain first."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ came from the host; `ESCAPES = True` means that it can express control character
 one new file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module

@@ -5,8 +5,6 @@ report a change only if the value differs afterwards, or always if nothing shows
 playbook passes ansible-lint.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A POSIX shell script: `sh SCRIPT` applies the changes, `sh SCRIPT undo` reverts them."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """A file for /etc/sysctl.d (sysctl.d(5))."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

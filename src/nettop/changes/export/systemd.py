@@ -1,7 +1,5 @@
 """Files for systemd: .link files, sysctl.d and one-shot units, as `--keep` writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

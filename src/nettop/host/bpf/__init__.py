@@ -7,8 +7,6 @@ samples what cores do, without a program. Programs, tables and events belong to 
 kernel frees them when it ends. They are made on request only.
 """
 
-from __future__ import annotations
-
 import errno
 from importlib import import_module
 from typing import Final, Protocol

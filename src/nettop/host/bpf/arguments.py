@@ -18,8 +18,6 @@ One number of eight bytes, which `words` reads; a name lies where the address is
 do not have. Where this interpreter has no name for a number, the number is told.
 """
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

@@ -5,8 +5,6 @@ all hosts within seconds has none. Of the questions nothing but addresses is kep
 loaded. RFC 826; net/ipv4/arp.c, arp_process().
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 import time

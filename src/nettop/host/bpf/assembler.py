@@ -5,8 +5,6 @@ labels, `assemble` turns it into bytes. R0 has the result of a call, which overw
 to R9 keep their values, and R10 points to the end of the stack, 512 bytes.
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 from collections.abc import Iterable

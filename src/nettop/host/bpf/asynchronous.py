@@ -15,8 +15,6 @@ The kernel does not say which program a socket in SYN-SENT belongs to: the links
 Where no attempt is under way, none of them is read. net/ipv4/inet_diag.c, sock_diag(7).
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

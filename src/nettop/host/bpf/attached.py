@@ -11,8 +11,6 @@ no filter of tc shows them; the one of XDP is told with the interface. A program
 socket before the kernel (`NO_SOCKET`) is of the network namespace (sk_lookup, Linux 5.9).
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

@@ -5,8 +5,6 @@ offsets, arguments. The names of an enumeration are found by the offset of its n
 over all types; a member of a structure needs that walk, because its type is a number (0.14 s).
 """
 
-from __future__ import annotations
-
 import struct
 from array import array
 from bisect import bisect_left

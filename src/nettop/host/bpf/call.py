@@ -4,8 +4,6 @@ include/uapi/linux/bpf.h. Each function returns a file descriptor; the kernel fr
 the last descriptor is closed. Errors are OSError with one sentence.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -16,8 +16,6 @@ data was sent after the other end had closed it: no call fails then (tcp_reset()
 net/ipv4/tcp_input.c: EPIPE), and the process is not known.
 """
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

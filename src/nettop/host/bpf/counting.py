@@ -5,8 +5,6 @@ what has no room under a key of its own, `call.REST`. Some parts read a packet: 
 (include/linux/skbuff.h), by the offsets of the running kernel, and its headers.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

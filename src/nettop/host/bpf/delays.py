@@ -9,8 +9,6 @@ Each program is loaded for its tracepoint, so it reads what the arguments point 
     again     tcp:tcp_retransmit_skb: counted, it is no time
 """
 
-from __future__ import annotations
-
 import struct
 from functools import cache
 from typing import Final, NamedTuple

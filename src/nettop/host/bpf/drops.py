@@ -12,8 +12,6 @@ of what it reads differ between kernels, so they are taken from the type informa
 kernel.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -17,8 +17,6 @@ In these stages a packet waits for the thread that reads it; their programs are 
 net/ipv4/udp.c, net/core/datagram.c, kernel/sched/core.c.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -4,8 +4,6 @@ net/bridge/br_fdb.c, br_fdb_update(): a frame from another port moves the entry 
 fdb_notify() tells the group RTNLGRP_NEIGH; nothing counts it. No program is loaded.
 """
 
-from __future__ import annotations
-
 import errno
 import socket
 import struct

@@ -4,8 +4,6 @@ System calls of the network and of processes, with their numbers and where their
 arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

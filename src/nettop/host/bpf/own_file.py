@@ -4,8 +4,6 @@ include/linux/fs.h: file.f_inode, inode.i_sb, super_block.s_dev, of which the lo
 minor number (include/linux/kdev_t.h); proc(5): /proc/PID/mountinfo, /proc/PID/fd.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Collection

@@ -4,8 +4,6 @@ include/linux/fdtable.h, include/net/sock.h, net/unix/af_unix.c. Offsets are tho
 kernel.
 """
 
-from __future__ import annotations
-
 import socket
 from typing import Final
 

@@ -7,8 +7,6 @@ and CAP_PERFMON, and it has them still. In confidentiality mode lockdown forbids
 read the memory of the kernel (security/lockdown/lockdown.c).
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Final
 

@@ -5,8 +5,6 @@ memory, 0.3 ms though all are empty) and gives those of the family asked for. Th
 2.6.14 names no family, so one walk gives both; where it is not known, each family is requested.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress

@@ -4,8 +4,6 @@ Structures: include/uapi/linux/ethtool.h. Each function makes one or two calls; 
 (EOPNOTSUPP: the driver has none) or ValueError (an answer too short to mean anything).
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

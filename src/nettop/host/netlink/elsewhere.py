@@ -10,8 +10,6 @@ namespace only: /sys then has interfaces of the same names, and often of the sam
 other ones.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -5,8 +5,6 @@ ethtool-netlink.rst. The first messages came with Linux 5.6, most with 5.7; `leg
 kernels.
 """
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

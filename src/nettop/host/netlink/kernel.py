@@ -10,8 +10,6 @@ Answers that stay valid until the kernel announces a change (rtnetlink multicast
 the users of promiscuous mode, so that an answer is kept for `LONGEST` seconds only.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -6,8 +6,6 @@ ioctl has no way to say that a driver lacks one field: an unsupported coalescing
 there, so only those fields are given that a driver with any coalescing has.
 """
 
-from __future__ import annotations
-
 import errno
 import struct
 from collections.abc import Callable, Mapping

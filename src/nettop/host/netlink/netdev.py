@@ -6,8 +6,6 @@ include/uapi/linux/netdev.h. Recent drivers have statistics by queue only here a
 netif_napi_set_irq(), which virtio_net does not.
 """
 
-from __future__ import annotations
-
 import struct
 from contextlib import suppress
 from typing import Final

@@ -4,8 +4,6 @@ Numbers: include/uapi/linux/netfilter/nf_tables.h, in network byte order. The re
 CAP_NET_ADMIN. The rules of iptables-nft are among them, those of the older xtables are not.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..source import Source

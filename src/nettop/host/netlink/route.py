@@ -8,8 +8,6 @@ net/ipv4/route.c, inet_rtm_getroute(); net/ipv6/route.c, inet6_rtm_getroute(). W
 interface the kernel answers as for a packet that arrives there.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import struct

@@ -1,7 +1,5 @@
 """IPsec policies by NETLINK_XFRM: include/uapi/linux/xfrm.h."""
 
-from __future__ import annotations
-
 import struct
 from socket import AF_INET
 from typing import Final

@@ -5,8 +5,6 @@ net/ipv4/netfilter/ip_tables.c, get_info() and get_entries(); IPv6 has the same 
 table makes the kernel create it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import socket

@@ -1,7 +1,5 @@
 """The report of a proof: the samples of both states, the difference with its interval."""
 
-from __future__ import annotations
-
 from ...trials import statistics
 from ...trials.experiment import METRICS
 from .. import reading

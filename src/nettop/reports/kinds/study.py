@@ -1,7 +1,5 @@
 """The report of a study: published beside measured values, as bars or, over streams, as curves."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

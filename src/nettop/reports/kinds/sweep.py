@@ -1,7 +1,5 @@
 """The report of a sweep: the median of each value with its samples and interval."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 from ...trials.prove import best

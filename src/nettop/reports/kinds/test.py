@@ -1,7 +1,5 @@
 """The report of one test: rate over time, latency distribution, curves of a sweep, busy cores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

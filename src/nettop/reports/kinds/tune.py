@@ -1,7 +1,5 @@
 """The report of a tuning: the gain of each step, and what was kept or not tested, with reasons."""
 
-from __future__ import annotations
-
 from ...terms.units import many
 from ...trials.tune import NO_STEPS
 from .. import reading

@@ -1,7 +1,5 @@
 """Run a tool with a server on the other host and a client on this host."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 from collections.abc import Callable, Sequence

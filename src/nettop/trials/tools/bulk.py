@@ -5,8 +5,6 @@ interface counters. With `--file` the sender also reads a file, with `--into` th
 writes one, so that the rates of disk and network stand in one table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace

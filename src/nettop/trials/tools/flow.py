@@ -5,8 +5,6 @@ limited the busiest one, as web100 did. Only the kernel of the sender knows the 
 the sending host.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Final, TypedDict

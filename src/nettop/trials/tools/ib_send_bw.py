@@ -1,7 +1,5 @@
 """ib-send-bw: RDMA send bandwidth with perftest's ib_send_bw, one message size."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..result import Measured, Options

@@ -1,7 +1,5 @@
 """iperf (version 2): TCP or UDP; figures of the server, because the client counts unsent bytes."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from ..result import Interval, Loss, Measured, Options, mean_rate, steady

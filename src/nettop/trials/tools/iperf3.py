@@ -1,7 +1,5 @@
 """iperf3: TCP or UDP, parallel, reverse, both directions; figures of the receivers (JSON)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

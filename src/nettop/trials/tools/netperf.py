@@ -1,7 +1,5 @@
 """netperf: TCP_STREAM or TCP_MAERTS, one stream; the figure of the receiver."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..result import Measured, Options

@@ -1,7 +1,5 @@
 """netsniff: like `capture`, with netsniff-ng as the capturing program."""
 
-from __future__ import annotations
-
 import re
 from contextlib import AbstractContextManager
 from typing import Final

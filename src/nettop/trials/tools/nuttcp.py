@@ -1,7 +1,5 @@
 """nuttcp: TCP or UDP with the retransmits of each second; figures of the receiver."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..result import Interval, Loss, Measured, Options, mean_rate, steady

@@ -4,8 +4,6 @@ The other host needs no program. Pause frames of a NIC with flow control are in 
 virtual NICs never count any.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 from typing import Final

@@ -1,7 +1,5 @@
 """sockperf: UDP or TCP ping-pong, full round trips."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """tcpdump: like `capture`, with tcpdump as the capturing program."""
 
-from __future__ import annotations
-
 import re
 from contextlib import AbstractContextManager
 from typing import Final

@@ -5,8 +5,6 @@ cores 0, 1, … itself. As it does by default, the frames pass the qdisc by; int
 memory are left as they are.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,8 +4,6 @@ Round trips are measured around the send and receive calls. A second median ends
 stamp of the kernel (SO_TIMESTAMPNS); the difference is the cost of waking the program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import linear_regression

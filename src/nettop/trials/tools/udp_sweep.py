@@ -5,8 +5,6 @@ between the first and the last arrival. A paced Python sender reaches about 300,
 report shows the requested and the achieved rate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
