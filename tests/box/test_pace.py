@@ -25,8 +25,8 @@ class Watched(Observer):
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
         return {"netdev", "cpu", "softnet", "interrupts", *wanted}
 
-    def sample(self, waits: Mapping[str, float]) -> Frame:
-        frame = super().sample(waits)
+    def sample(self, waits: Mapping[str, float], wanted: Collection[str] = ()) -> Frame:
+        frame = super().sample(waits, wanted)
         self.reads.update(list(self.sampler.spent))
         self.sampler.spent = {one: self.prices.get(one, 1e-4) for one in self.sampler.spent}
         return frame

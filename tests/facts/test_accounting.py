@@ -86,6 +86,12 @@ def test_no_more_is_explained_than_counted_and_few_without_a_reason_are_no_rest(
     assert look(udp_rcvbuf_errors=3).stages == {"rcvbuf": 3}
 
 
+def test_reasons_of_a_part_of_the_time_explain_nothing() -> None:
+    seen = look(replace(told("SOCKET_RCVBUFF", 20), seconds=2.0), udp_rcvbuf_errors=200)
+    assert (seen.seconds, seen.counted, seen.explained) == (LOOK, 200, 0)
+    assert "explained: not read, the kernel's reasons are of 2 s alone" in sentence(seen)
+
+
 def test_where_nothing_is_lost_nothing_is_said() -> None:
     sound = [told("TCP_OLD_DATA", 80, "tcp"), told("NOT_SPECIFIED", 9, place="kfree_skb_list")]
     assert sentence(look(*sound)) == ""

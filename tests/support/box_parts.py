@@ -88,13 +88,14 @@ class Reports:
 
 
 def recorder(
-    folder: Folder, host: Recorded, reports: Reports | None = None, *, on: str = "critical"
-) -> BlackBox:
-    """The black box of `nettop watch --box` on that host; 5 s before and 3 s after are kept."""
+    folder: Folder, host: Recorded, reports: Reports | None = None, *,
+    on: str = "critical", after: float = 3,
+) -> BlackBox:  # fmt: skip
+    """The black box of `nettop watch --box` on that host; 5 s before and `after` s are kept."""
     record = Record(host, comment=COMMENT, began=0.0)
     observer = Observer(record, extra=expressions([on]))
     trigger = Trigger((on,), observer.judge.rules)
-    return BlackBox(folder, observer, record, trigger, 5, 3, reports or Reports())
+    return BlackBox(folder, observer, record, trigger, 5, after, reports or Reports())
 
 
 def record(path: Path, host: Recorded, seconds: int) -> Path:

@@ -5,6 +5,7 @@ interfaces, backlog, protocols and CPUs are read every second. A full look also 
 tables, and judges. A quiet host has a full look every `REST` seconds. A busy host, or one that
 loses packets, has as many as `PERCENT` of a core allows, at most one a second. Losses that begin
 cause one at once. Tables of settings and tables that are expensive to read are read less often.
+When a problem begins the kernel counts drops and failed calls for some seconds.
 
 A finding makes an incident by its severity, by its rule or by an expression, and not too often.
 """

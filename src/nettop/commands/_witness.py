@@ -27,7 +27,7 @@ def deep_argument(parser: argparse.ArgumentParser) -> None:
 def tables(source: Source, args: argparse.Namespace) -> frozenset[str]:
     """The tables of it to read; of a recording those that it has."""
     from .. import collect, config
-    from ..views.observer import countable, recorded
+    from ..views.counted import countable, recorded
 
     if not source.live:
         return recorded(source)

@@ -219,7 +219,8 @@ def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..facts.accounting import accounted
-    from ..views.observer import BURSTS, rhythms, watch
+    from ..views.counted import BURSTS, rhythms
+    from ..views.observer import watch
 
     observer = _observer(source, args)
     first = last = None

@@ -104,7 +104,7 @@ def look(source: Source, seconds: float, nics: Mapping[str, str]) -> Seen:
     """Count for that time; of a recording, what it has. Refused (3) where nothing is counted."""
     from ..collect import drop_reasons, journeys
     from ..sampling.sampler import SAMPLES, paced
-    from ..views.observer import rhythms
+    from ..views.counted import rhythms
 
     counted = (journeys.TABLE.counted, drop_reasons.TABLE.counted)
     try:

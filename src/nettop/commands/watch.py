@@ -310,6 +310,7 @@ def blackbox(args: argparse.Namespace, source: Source) -> Iterator[BlackBox]:
     # moments count from the boot, so that segments of several runs follow each other
     record = Record(source, comment=module.COMMENT, began=0.0)
     observer = Observer(record, profile=args.profile, interface=args.interface, extra=_extra(args))
+    observer.look_shortly(short=0.0)
     report_faults(observer.faults)
     trigger = _trigger(args, observer.judge.rules)
     folder = Folder(default() if args.box is DEFAULT else Path(args.box), args.size or _SIZE)

@@ -89,7 +89,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
     from ..facts.brief import Brief
-    from ..views.observer import BURSTS, Observation, rhythms
+    from ..views.counted import BURSTS, rhythms
+    from ..views.observer import Observation
 
     source = open_source(args)
     if args.to is not None:

@@ -64,18 +64,21 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
     for (counter, owner), count in now.items():
         # what is new may bring old counts along: an interface of another namespace
         grown[counter] += max(0, round(count - before.get((counter, owner), count)))
-    read = "drop_reasons" in frame.tables
+    seconds, whole = _seconds(frame), _read_at(frame) - _read_at(first[0])
+    part = 0.0 < seconds < whole - SLACK  # of the time, as in the recording of an incident
+    read = "drop_reasons" in frame.tables and not part
     refused = sum(grown.pop(counter, 0) for counter in drop_reasons.refusals())
     told, reasons, alone, answered = _told(first[0], frame, grown)
     for counter in SOFT:
         grown[counter] = min(grown[counter], told[counter])
-    passed = _passed(first[0], frame)
-    apart = abs(1.0 - passed / (_read_at(frame) - _read_at(first[0]) or passed or 1.0))
+    passed = whole if part else _passed(first[0], frame)
+    apart = abs(1.0 - passed / (whole or passed or 1.0))
     places = [
         _place(counter, packets, told[counter] if read else 0, max(ERROR, apart))
         for counter, packets in grown.most_common() if packets
     ]  # fmt: skip
     why = None if read else frame.missing.get("drop_reasons", "")
+    why = f"the kernel's reasons are of {seconds:.0f} s alone" if part else why
     named, others = tuple(reasons.most_common()), tuple(alone.most_common())
     return Accounting(passed, tuple(places), named, others, why, refused + answered)
 
@@ -83,12 +86,15 @@ def account(first: tuple[Frame, Facts], last: tuple[Frame, Facts]) -> Accounting
 def _passed(first: Frame, last: Frame) -> float:
     """The seconds of the look: those for which drops were counted, with the protocols' counters."""
     read = _read_at(last) - _read_at(first)
-    was, now = (
-        max((row.seconds for row in one.rows("drop_reasons")), default=0.0) for one in (first, last)
-    )
+    was, now = _seconds(first), _seconds(last)
     if not _earlier(now, first, last):
         return now or read
     return now - was if was else read
+
+
+def _seconds(frame: Frame) -> float:
+    """For how long drops were counted; 0: there were none."""
+    return max((row.seconds for row in frame.rows("drop_reasons")), default=0.0)
 
 
 def _earlier(seconds: float, first: Frame, last: Frame) -> bool:

@@ -209,7 +209,7 @@ class ShortLook:
     def __init__(self, at: float, short: float = SHORT) -> None:
         """The first one begins in `FIRST` seconds. `short`: the seconds of that of each minute."""
         self._next, self._length, self._short = at + FIRST, short, short
-        self._until = at
+        self._until = -inf
         self._known: set[str] | None = None  # problems since the last look of the minute
 
     def runs(self, at: float) -> bool:
@@ -217,7 +217,8 @@ class ShortLook:
         if at >= self._next:
             if self._length == self._short:
                 self._known = None
-            self._until, self._next, self._length = at + self._length, at + EVERY, self._short
+            self._until = at + self._length if self._length else self._until
+            self._next, self._length = at + EVERY, self._short
         return at < self._until
 
     def judged(self, at: float, problems: Collection[str]) -> None:

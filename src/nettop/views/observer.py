@@ -23,9 +23,19 @@ from ..facts.way import trouble
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
-from ..sampling.refresh import BUDGET, LONGEST, UNSEEN, Budget, RefreshPolicy, ShortLook, Stillness
+from ..sampling.refresh import (
+    BUDGET,
+    LONGEST,
+    SHORT,
+    UNSEEN,
+    Budget,
+    RefreshPolicy,
+    ShortLook,
+    Stillness,
+)  # fmt: skip
 from ..sampling.sampler import SAMPLES, Sampler, paced
 from ..terms.dataclass import dataclass
+from .counted import BURSTS, countable, recorded, rhythms
 
 if TYPE_CHECKING:
     from ..advice.judge.judge import Judge, Judgement
@@ -33,7 +43,6 @@ if TYPE_CHECKING:
     from ..facts.limits.following import Calibration
 
 SLOW = 0.5  # of the interval: a table that takes longer is not read in each sample
-BURSTS = ("drops", "calls")  # what is counted with its moments
 NO_WAITS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -85,9 +94,9 @@ class Observer:
         self._settings, self._window, self._extra = settings, window, extra
         if window and source.ends and (length := _length(source)):
             self._window = min(window, length)
-        self._counted = recorded(source)
+        self._counted = frozenset[str]()
         self.short_look: ShortLook | None = None
-        self._looks = False  # whether it runs
+        self._looks = self._ends = False  # whether it runs, or ended with the last frame
         self._begins = self._reads = 0.0  # CPU seconds: its begin, and the end of the last one
         self._begun: tuple[Frame, Facts] | None = None  # the first frame of the look
         self._losses: Accounting | None = None  # of the last look
@@ -132,9 +141,14 @@ class Observer:
         return Judge(self.rules, muted=muted, window=window, earlier=earlier)
 
     @property
+    def _counts(self) -> frozenset[str]:
+        """The tables of what the kernel counts, or has counted in the recording so far."""
+        return self._counted or recorded(self.source)
+
+    @property
     def deep(self) -> bool:
         """Whether the kernel counts drops and failed calls and samples cores all the time."""
-        return bool(self._counted) and self.short_look is None
+        return bool(self._counts) and self.short_look is None
 
     @deep.setter
     def deep(self, on: bool) -> None:
@@ -150,10 +164,13 @@ class Observer:
         if countable(self.source, self._settings):
             self.deep = True
 
-    def look_shortly(self) -> None:
-        """The same for a few seconds of each minute, see `glance`."""
+    def look_shortly(self, short: float = SHORT) -> None:
+        """The same for so many seconds of each minute, and for longer when a problem begins.
+
+        What was counted in a look stays until the end of the next one.
+        """
         if countable(self.source, self._settings) and not self.deep:
-            self.short_look = ShortLook(self.source.now())
+            self.short_look = ShortLook(self.source.now(), short)
 
     def look_soon(self) -> None:
         """Begin the next short look now, if one is not running."""
@@ -218,7 +235,7 @@ class Observer:
 
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
         """The tables to read for one observation."""
-        return {*needs(), *wanted, *self._counted}
+        return {*needs(), *wanted, *self._counts}
 
     def step(
         self, wanted: Collection[str] = (), waits: Mapping[str, float] = NO_WAITS
@@ -232,12 +249,10 @@ class Observer:
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old.
 
-        What was counted in a short look stays until the end of the next one. What is counted on
-        request only ends when it is no longer shown.
+        What is counted on request only ends when it is no longer shown.
         """
         for name in collect.counted().keys() - collect.deep().keys() - {*shown}:
             self.source.end_counting(collect.counted()[name])
-        ends = self._looked()
         tables, before = self.tables(shown), self.sampler.last
         waits = dict(self.refresh_policy.of(before, shown, rest=self.source.live))
         unseen = self.refresh_policy.unseen
@@ -252,17 +267,10 @@ class Observer:
             }
             stretched = self.budget.stretched(pace, self.stillness.longest(before))
             waits.update(stretched)
-        if self.short_look is not None:
-            waits.update(dict.fromkeys(self._counted, inf))
-        frame = self.sampler.take(tables, waits)
-        if ends:
-            self._look_ended(frame)
+        frame = self.sample(waits, shown)
         self.judge.quiet = quiet > 0.0
         begun = time.thread_time()
-        seen = self._accounted(self.observation(frame), ends=ends)
-        observation = replace(seen, counting=self._begins + self._reads if self._looks else None)
-        if self.short_look is not None:
-            self.short_look.judged(frame.at, observation.judgement.problems())
+        observation = self._accounted(self.observation(frame), ends=self._ends)
         if before is not None:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
@@ -273,9 +281,18 @@ class Observer:
         ages = {name: frame.at - taken[name][0] for name in stretched if name in taken}
         return replace(observation, stretched=stretched, ages=ages, quiet=quiet)
 
-    def sample(self, waits: Mapping[str, float]) -> Frame:
-        """Sample without a judgement; the tables in `waits` may be that many seconds old."""
-        return self.sampler.take(self.tables(), waits)
+    def sample(self, waits: Mapping[str, float], wanted: Collection[str] = ()) -> Frame:
+        """Sample without a judgement; the tables in `waits` may be that many seconds old.
+
+        A short look that is due begins or ends with it.
+        """
+        self._ends = self._looked()
+        if self.short_look is not None:
+            waits = {**waits, **dict.fromkeys(self._counted, inf)}
+        frame = self.sampler.take(self.tables(wanted), waits)
+        if self._ends:
+            self._look_ended(frame)
+        return frame
 
     def facts(self, frame: Frame) -> Facts:
         """The facts of a frame, with the profile and the interface of this observer."""
@@ -289,7 +306,11 @@ class Observer:
 
     def judged(self, frame: Frame, facts: Facts) -> Observation:
         """The frame and its facts with the judgement of the rules."""
-        return Observation(frame, facts, self.judge.judge(facts), self.seldom)
+        judgement = self.judge.judge(facts)
+        if self.short_look is not None:
+            self.short_look.judged(frame.at, judgement.problems())
+        cost = self._begins + self._reads if self._looks else None
+        return Observation(frame, facts, judgement, self.seldom, counting=cost)
 
     def restart(self, wanted: Collection[str] = ()) -> None:
         """Sample once after a recording in a loop has started again.
@@ -356,34 +377,3 @@ def _length(source: Source) -> float:
     from ..host.recording import Replay  # only a recording needs it
 
     return source.length if isinstance(source, Replay) else 0.0
-
-
-def rhythms(source: Source, *counters: str) -> tuple[Rhythm, ...]:
-    """What came in bursts, of what these counters have counted: `drops`, `calls`."""
-    from ..collect._counted import moments  # after the first paint
-    from ..facts.rhythm import rhythms as found
-
-    events = []
-    for what in counters:
-        with suppress(OSError):  # it was not counted
-            events += moments(source.counted(what))
-    return tuple(found(events))
-
-
-def countable(source: Source, settings: config.Config) -> bool:
-    """Whether the kernel of the source may count unasked: a running host, not forbidden there."""
-    return source.live and bool(settings.get("deep", True))
-
-
-def recorded(source: Source) -> frozenset[str]:
-    """The tables of what the kernel counted that a recording has."""
-    return frozenset(name for name, what in collect.counted().items() if _has(source, what))
-
-
-def _has(source: Source, what: str) -> bool:
-    if source.live:
-        return False
-    try:
-        return bool(source.counted(what))
-    except OSError:
-        return False
