@@ -345,6 +345,7 @@ def test_what_is_dropped_and_what_fails_in_a_namespace_is_counted_exactly(
         ["connection", "ECONNREFUSED", veth.FAR, "82", 3, True],
         ["connection", "EPIPE", veth.NEAR, "84", 1, False],
         ["connection", "GIVEN_UP", "10.93.0.77", "83", 1, True],
+        ["sendto", "0", "192.0.2.1", "53", 0, True],
         ["sendto", "ENETUNREACH", "192.0.2.1", "53", 4, True],
     ]
     assert [row for row in told["drops"] if row[0] == "NO_SOCKET"] == [

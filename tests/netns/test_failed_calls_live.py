@@ -155,6 +155,21 @@ def test_datagrams_that_come_back_are_counted_with_those_that_do_not(
         assert found["EAGAIN"].argument == f"peer={os.fstat(reader.fileno()).st_ino}"
 
 
+def test_datagrams_of_a_process_that_fail_are_counted_with_those_that_do_not(
+    counter: calls.Counter,
+) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as stream:
+        tried(lambda: stream.send(b"x"))  # no datagram
+        tried(*(3 * [lambda: udp.sendto(bytes(70_000), (NEAR, 9))]))
+        told = [(row.error, row.events) for row in rows(counter) if row.port == "9"]
+        assert told == [("0", 0), ("EMSGSIZE", 3)]
+        for _ in range(2):
+            udp.sendto(b"x", (NEAR, 9))
+    told = [(row.error, row.events) for row in rows(counter) if row.port == "9"]
+    assert told == [("0", 2), ("EMSGSIZE", 3)]
+    assert not [row for row in rows(counter) if row.error == "0" and row.port != "9"]
+
+
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of calls")
 def test_a_filter_of_calls_is_told_where_it_may_have_refused(counter: calls.Counter) -> None:
     pid = os.fork()

@@ -82,7 +82,9 @@ def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
     apart = any(row.protocol or row.ports for row in frame.rows("routing_rules"))
     opened = (row for row in frame.rows("failed_calls") if row.address == address
               and not (apart and row.port != port))  # fmt: skip
-    reached = (error == "ENETUNREACH" and not apart) or any(row.error == OPENED for row in opened)
+    reached = (error == "ENETUNREACH" and not apart) or any(
+        row.error == OPENED and row.events for row in opened
+    )
     return reached and _stands(address, frame)
 
 

@@ -35,6 +35,7 @@ HALF: Final = 0.5
 SOME: Final = 0.2  # of those to a Unix socket, whose queue no other program's traffic fills
 # an attempt that is none: data on a connection that the other end had closed
 ENDED: Final = ("connection", "EPIPE")
+SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 # calls that have no destination
 PLACELESS: Final = (
     "socket", "socketpair", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork",
@@ -208,8 +209,12 @@ def _global(address: str) -> bool:
 
 
 def _tried(row: failed_calls.Row) -> tuple[str, ...]:
-    """What a row is about without its error: who tries what, and where."""
-    return row.call, str(row.pid), row.address, row.port, row.argument
+    """What a row is about without its error: who tries what, and where.
+
+    What a datagram is given beside an address is told of one that fails alone.
+    """
+    given = "" if row.call in SENDS and row.port else row.argument
+    return row.call, str(row.pid), row.address, row.port, given
 
 
 def _call(
@@ -232,10 +237,11 @@ def _call(
     file = first.argument.startswith(FILE)
     peers = [writer(pid)] if file else called(host, call, error, ends)
     given = "" if first.argument.startswith(PEER) else _given(first)
-    answered = sum(opened[one] for one in {_tried(entry.now) for entry in entries})
+    tried = {_tried(entry.now) for entry in entries}
+    answered = sum(opened[one] for one in tried)
     if (call, error) == ENDED:
         answered = sum(count for one, count in opened.items() if one[2:4] in ends)
-    counted = call == "connection" or said.kind == RETURNED
+    counted = call == "connection" or said.kind == RETURNED or tried <= opened.keys()
     counted = counted and bool(answered or (call, error) != ENDED)
     share = events / (events + answered) if counted else None
     # by a program of this host, whose end of each connection is opened here as well

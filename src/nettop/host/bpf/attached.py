@@ -11,6 +11,7 @@ no filter of tc shows them; the one of XDP is told with the interface. A program
 socket before the kernel (`NO_SOCKET`) is of the network namespace (sk_lookup, Linux 5.9).
 """
 
+import errno
 import os
 import socket
 import struct
@@ -34,6 +35,31 @@ _KINDS: Final[Mapping[str, Sequence[int]]] = {
     "ingress": (0,), "egress": (1,),
     "sendto": _SENDS, "sendmsg": _SENDS, "sendmmsg": _SENDS, "write": _SENDS, "writev": _SENDS,
 }  # fmt: skip
+
+
+_CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT)  # of a filter
+_ROUTED: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH)  # which a filter answers as well
+_FILTER: Final = 2  # SECCOMP_MODE_FILTER
+_BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
+
+
+class Refusers:
+    """What may have refused calls, looked for once for a process and call."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._found = dict[tuple[str, int], list[str]]()
+
+    def of(self, name: str, error: int, pid: int, mode: int) -> str:
+        """The words for a call that failed so; `mode`: of seccomp."""
+        found = ["seccomp"] if mode == _FILTER and error in (*_CONFINED, *_ROUTED) else []
+        if error == errno.EPERM and pid:
+            if (name, pid) not in self._found:
+                self._found[name, pid] = of_group(name, pid)
+            found += self._found[name, pid]
+        if not found and error in _BOXED and name in ("connect", "bind") and pid:
+            found += confined(pid)
+        return ",".join(found)
 
 
 def of_group(name: str, pid: int) -> list[str]:

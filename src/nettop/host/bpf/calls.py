@@ -2,8 +2,8 @@
 
 A destination is the address that the program gave, or the other end of its socket (`own_socket`);
 `arguments` tells what else it gave, `own_file` which file could not be written, and `attached`
-which programs may have refused it. A datagram
-that a socket gives back (EAGAIN) is counted too, and then those that the same process sends well.
+which programs may have refused it. Once a datagram of a process fails, or a socket gives one back
+(EAGAIN), those that it sends well are counted too.
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
@@ -59,25 +59,22 @@ _SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 _ON_SOCKETS: Final = (*_SENDS, "sendfile", "recvfrom", "recvmsg", "recvmmsg", "read", "readv")
 _WITH_FILES: Final = (*_OF_FILES, *own_file.CALLS)
 _STREAM, _DATAGRAMS = 1, 2  # SOCK_STREAM, SOCK_DGRAM
-_SENDERS: Final = 256  # processes whose datagrams were given back
-_CONFINED: Final = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EAFNOSUPPORT)  # of a filter
-_ROUTED: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH)  # which a filter answers as well
-_FILTER: Final = 2  # SECCOMP_MODE_FILTER
+_SENDERS: Final = 256  # processes of which datagrams failed
 MOST: Final = 300_000  # calls a second, of all threads: they cost some percent of a core
 APART: Final = 0.3  # seconds between two counts of a rate, at the least
 _WAITING: Final = frozenset(
     {errno.EAGAIN, errno.EINTR, errno.EINPROGRESS, errno.EALREADY, 512, 513, 514, 516}
 )  # 512 and more: interrupted by a signal (include/linux/errno.h)
-_BOXED: Final = (errno.EACCES, errno.EPERM)  # what a sandbox answers
 _SYN_SENT, _CLOSE, _CLOSE_WAIT = 2, 7, 8
 
-# process, namespace, call, error, family, port, address, name of the process, argument, seccomp
-_KEY: Final = struct.Struct("=IIHHHH16s16sQI4x")
+# process, namespace, call, error, family, port, address, name of the process, argument, seccomp,
+# whether those that succeed are counted too
+_KEY: Final = struct.Struct("=IIHHHH16s16sQII")
 _SIZE: Final = _KEY.size
 _REST: Final = call.REST * _SIZE
 _AT: Final = -32 - _SIZE
 _PID, _SPACE, _CALL, _ERROR, _FAMILY, _PORT, _ADDRESS, _NAME = 0, 4, 8, 10, 12, 14, 16, 32
-_ARGUMENT, _MODE = 48, 56
+_ARGUMENT, _MODE, _BOTH = 48, 56, 60
 _END: Final = _AT + _FAMILY, _AT + _PORT, _AT + _ADDRESS  # of the stack: the other end
 _PENDING: Final = _AT - 8  # of the stack: the address of a socket, or the process
 _GIVEN: Final = _AT - 40  # of the stack: an address of user space, 28 bytes
@@ -104,7 +101,7 @@ class Counter:
         """Load and attach the programs; an error closes everything opened so far."""
         attempts, failed, others = _programs()
         self._names = names.Names()
-        self._attached = dict[tuple[str, int], list[str]]()
+        self._refusers = attached.Refusers()
         self._counting = counting.Counting(_SIZE, "nettop_calls")
         try:
             keep, table = self._counting.keep, self._counting.table
@@ -132,9 +129,9 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `CALL ERROR COUNT PROCESS WHERE ADDRESS PORT NAME` for each.
 
-        ERROR is `0` for attempts and datagrams that succeeded; WHERE is `here` for the namespace of
-        this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what the program gave
-        (`arguments.words`), and what may have refused it: `seccomp`, programs as
+        ERROR is `0` for attempts and datagrams that succeeded, which may be 0. WHERE is `here` for
+        the namespace of this thread. CALL is followed by `;ARGUMENT;BY` where either is known: what
+        the program gave (`arguments.words`), and what may have refused it: `seccomp`, programs as
         `NAME@GROUP,NAME@GROUP`, or `confined`: a sandbox.
         Lines of moments follow, see `counting.told`, of what failed as `CALL/ERROR`. A line `! WHY`
         says that calls are counted no more; attempts to connect still are.
@@ -144,7 +141,7 @@ class Counter:
         threads = dict(self._begun.values())
         counts = self._counting.counts()
         for key, n in ((_KEY.unpack(raw), n) for raw, n in counts.items() if raw != _REST):
-            pid, space, number, code, family, port, where, name, given, mode = key
+            pid, space, number, code, family, port, where, name, given, mode, both = key
             here, more = space == own, ""
             if CALLS[number] == asynchronous.CALL or (not number and code == errno.EPIPE):
                 name = name if pid else asynchronous.SENDER.encode()
@@ -153,7 +150,7 @@ class Counter:
                 if told is None:
                     continue
                 by = self._names.abroad(told) if code == errno.ECONNREFUSED else ""
-                more = suffix(told, by or self._refusers(CALLS[number], code, pid, mode))
+                more = suffix(told, by or self._refusers.of(CALLS[number], code, pid, mode))
             elif given:  # an attempt that had begun before
                 pid, name = self._begun.get(given, (pid, name))
                 if not pid and here:
@@ -162,38 +159,24 @@ class Counter:
             if number and code in (OPENED, errno.EAGAIN) and not address:
                 continue  # of netlink and others: not of a network or a service
             rows[_Failed(number, code, pid, here, address, port, name, more)] += n
+            if both:
+                rows[_Failed(number, 0, pid, here, address, port, name)] += 0
         for one in [row for row in rows if row.call == 1]:  # what is counted as an attempt too
             waited = one._replace(call=0, more="")
             if not rows[waited]:  # begun before by a thread with a name of its own
                 waited = waited._replace(name=threads.get(one.pid, one.name))
             rows[one] -= min(rows[one], rows[waited])
-        seen = {
-            (one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS
-        }
-        for one in [one for one in rows if CALLS[one.call] == asynchronous.CALL]:
-            if (one.error, one.address, one.port) in seen:  # calls tell it, with the program
-                del rows[one]
+        _leave_out_answers(rows)
         lines = [
             f"{CALLS[one.call]}{one.more} {error_name(one.error)} {n} {one.pid} "
             f"{'here' if one.here else 'elsewhere'} {one.address or '-'} {one.port or '-'} "
             f"{counting.shown(one.name)}"
             for one, n in sorted(rows.items())
-            if n > 0
+            if n > 0 or not one.error
         ]
         lines += counting.told(once(self._counting.moments()), failure)
         lines += [f"! {self._stopped}"] if self._stopped else []
         return "\n".join([f"{self._counting.seconds():.3f}", *lines, ""])
-
-    def _refusers(self, name: str, error: int, pid: int, mode: int) -> str:
-        """What may have refused the call, looked for once for a process."""
-        found = ["seccomp"] if mode == _FILTER and error in (*_CONFINED, *_ROUTED) else []
-        if error == errno.EPERM and pid:
-            if (name, pid) not in self._attached:
-                self._attached[name, pid] = attached.of_group(name, pid)
-            found += self._attached[name, pid]
-        if not found and error in _BOXED and name in ("connect", "bind") and pid:
-            found += attached.confined(pid)
-        return ",".join(found)
 
     def _turn(self) -> None:
         """Detach the program that sees each call if the host makes too many."""
@@ -212,6 +195,14 @@ class Counter:
     def close(self) -> None:
         """Detach the programs; the kernel frees their memory."""
         self._counting.close()
+
+
+def _leave_out_answers(rows: Sums[_Failed]) -> None:
+    """Those to datagrams of which calls tell, with the program."""
+    seen = {(one.error, one.address, one.port) for one in rows if CALLS[one.call] in _ON_SOCKETS}
+    for one in [one for one in rows if CALLS[one.call] == asynchronous.CALL]:
+        if (one.error, one.address, one.port) in seen:
+            del rows[one]
 
 
 @cache  # the types of a kernel are long
@@ -312,9 +303,10 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "of files", *own_file.found(types, _AT + _ERROR, _PENDING, _AT + _ARGUMENT, _END[0]),
         *a.go("count"),
         "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
-        *a.when(a.R7, "==", 0, "datagrams"), *a.when(a.R7, "!=", errno.EAGAIN, "count"),
-        "datagrams", *a.when(a.R8, "!=", _DATAGRAMS, "out"),
-        *a.when(a.R7, "==", 0, "no moment"), *a.put(a.R10, _GIVEN, 0),
+        *a.when(a.R8, "==", _DATAGRAMS, "datagrams"), *a.when(a.R7, "==", 0, "out"),
+        *a.when(a.R7, "==", errno.EAGAIN, "out"), *a.go("count"),
+        "datagrams", *a.when(a.R7, "==", 0, "no moment"), *to("sent", _SENDS), *a.go("count"),
+        "sent", *a.put(a.R10, _GIVEN, 0), *a.put(a.R10, _AT + _BOTH, 1, 4),
         *_sender(*a.stack(a.R3, _GIVEN), *a.number(a.R4, 0), *a.call(a.UPDATE)),
         "count", *a.number(a.R7, 1), *_moment(),
         "no moment", *a.number(a.R7, 1), *counting.add(_AT, _SIZE, a.R7),
@@ -323,7 +315,7 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
 
 
 def _sender(*then: a.Part) -> a.Parts:
-    """The process in the table of those whose datagrams were given back, and a call for it."""
+    """The process in the table of those whose datagrams failed, and a call for it."""
     return (
         *a.call(a.PID), *a.change(a.R0, ">>", 32), *a.store(a.R10, _PENDING, a.R0),
         *a.map_of(a.R1, "senders"), *a.stack(a.R2, _PENDING), *then,
