@@ -11,6 +11,7 @@ from scenes import SCENES, big, healthy, lossy, storied
 from nettop import panes
 from nettop.cli import main
 from nettop.config import rules_folder
+from nettop.facts import contended
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.interfaces import Interfaces
@@ -126,6 +127,18 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     for width in range(40, 120):  # of parts that do not fit on a line
         rows = without_limit(with_facts(scene, flows=(), host=full), width, None)
         assert not any(text_of(row).lstrip().startswith(";") for row in rows)
+
+
+@pytest.mark.parametrize("width", [72, 80, 100, 160])
+def test_what_full_cores_mean_is_never_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    names = [f"compiler[{pid}]" for pid in (20777, 23232, 23414)]
+    monkeypatch.setattr(contended, "shared", lambda *_: names)
+    full = with_facts(scene, flows=(), host=replace(scene.facts.host, idle=0.0))
+    rows = " ".join(text_of(row).strip() for row in without_limit(full, width, None))
+    assert "…" not in rows
+    assert "a transfer would wait for CPU time; no drops here" in rows
 
 
 def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:

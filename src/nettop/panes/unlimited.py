@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
 from ..facts.limits.stages import declared
-from ..terms.text import Line, clauses, continued, few, line
+from ..terms.text import Line, cells, clauses, concise, continued, few, line
 from ..terms.units import per_second
 from ..views.enough import obstacle, witnesses
 from ..views.past import lost
@@ -19,6 +19,8 @@ from .parts import flow_words, severity
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
 
+# a part of a sentence ends with its mark: it may end a line
+FULL: Final = " the CPUs are full, by {}: a transfer would wait for CPU time;"
 TAKERS: Final = 2  # of the CPU time, that are named
 
 
@@ -81,13 +83,13 @@ def without_limit(scene: Scene, width: int, nic: Nic | None, *, unread: bool = F
         return _cannot_tell(scene, width, "no TCP flow was read", "sockets_tcp")
     if scene.shortfall:
         return _cannot_tell(scene, width, scene.shortfall)
-    parts = [line(part) for part in _sound(scene, nic)]
+    parts = [line(part) for part in _sound(scene, width, nic)]
     parts[-1:] = [line(*part, (more, "")) for part in parts[-1:]]
     first_row, *rest = flow_words(parts, width - 2, "", 0) or [()]
     return [first_row, *(line("  ", *row) for row in rest)]
 
 
-def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
+def _sound(scene: Scene, width: int, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     """That nothing is lost and nothing waits, as far as counters show it."""
     facts = scene.facts
     if facts is None:
@@ -109,9 +111,10 @@ def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
         cores = scene.mean.cores if scene.mean is not None else ()
         kernel = [by for by in dict.fromkeys(map(taker, cores)) if by in (SOFTIRQ, HYPERVISOR)]
         programs = contended.shared(facts.means.taken, [one.cpu for one in cores])
-        by = few((*kernel, *programs), TAKERS) or "programs"
-        # a part ends with its mark: it may end a line
-        full = f" the CPUs are full, by {by}: a transfer would wait for CPU time;"
+        every, room = (*kernel, *programs), width - cells(FULL.format("")) - 4
+        fitting = (concise(few(every, most), room) for most in range(TAKERS, 0, -1))
+        by = next((one for one in fitting if one and not one.endswith("…")), "programs")
+        full = FULL.format(by)
         return (" · nothing waits to be sent or read;", ""), (full, "warn"), (f" {sound}", "")
     mark, role = ("·", "") if unknown else ("✓", "good")
     return ((f" {mark} {sound};", role), (" nothing waits to be sent or read", role))
