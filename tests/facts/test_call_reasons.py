@@ -383,3 +383,12 @@ def test_some_datagrams_that_a_full_unix_queue_gives_back_are_lost() -> None:
         "sendto;peer=8,@log; 0 40 7 here unix - app\n")  # fmt: skip
     for back, told in ((250, True), (20, True), (4, False)):
         assert (called(line.format(back) + well) is not None) is told, back
+
+
+def test_the_share_of_datagrams_that_fail_is_known_once_the_others_are_counted() -> None:
+    line = f"sendto EMSGSIZE {{}} 7 here {TO} 53 app\n".replace("sendto ", "sendto;bytes=9000; ", 1)
+    for well, share in (("", None), ("0", 1.0), ("30", 0.25), ("90", None)):
+        other = f"sendto 0 {well} 7 here {TO} 53 app\n" if well else ""
+        one = called(line.format(10) + other)
+        assert one is not None
+        assert one.share == share

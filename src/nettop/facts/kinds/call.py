@@ -35,6 +35,7 @@ HALF: Final = 0.5
 SOME: Final = 0.2  # of those to a Unix socket, whose queue no other program's traffic fills
 # an attempt that is none: data on a connection that the other end had closed
 ENDED: Final = ("connection", "EPIPE")
+FEW: Final = 0.2  # of datagrams: fewer that fail are a fault too, and told by their number alone
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 # calls that have no destination
 PLACELESS: Final = (
@@ -244,6 +245,8 @@ def _call(
     counted = call == "connection" or said.kind == RETURNED or tried <= opened.keys()
     counted = counted and bool(answered or (call, error) != ENDED)
     share = events / (events + answered) if counted else None
+    if said.kind != RETURNED and call in SENDS and (share or 0.0) < FEW:
+        share = None
     # by a program of this host, whose end of each connection is opened here as well
     here = said.kind == ABORTED and any(host.local(to) for (to, _), _ in ends.most_common(1)
                                         if to and to != failed_calls.UNIX)  # fmt: skip
