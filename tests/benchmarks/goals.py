@@ -55,7 +55,7 @@ GOALS: Final = {
     "capture / netsniff-ng": Goal(1.0, "times", least=True),
     "udp-latency / C loop": Goal(1.05, "times"),
     "drops: one of a flood": Goal(200.0, "ns"),
-    "calls: what a flood of datagrams loses": Goal(8.0, "%"),
+    "calls: a flood of datagrams loses": Goal(8.0, "%"),
     "profile: sampling": Goal(0.5, CORE),
     "journey: a run of a program": Goal(250.0, "ns"),
     "journey: on average": Goal(2.0, CORE),
