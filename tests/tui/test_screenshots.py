@@ -20,6 +20,7 @@ from told_rates import wrong
 from tui_app import SHOTS, settled
 
 from nettop import panes
+from nettop.facts.journey import EVERY
 from nettop.host.recording import Replay, load
 from nettop.terms.text import line_cells, text_of
 from nettop.tui import themes
@@ -58,6 +59,7 @@ def recorded(host: str, pane: str) -> Scene:
 
 DEMO = "rules/demo.host.gz"
 BIG = "tests/hosts/big-256.host.gz"
+LOSSES = "tests/tui/losses.host.gz"  # recorded with --drop-reasons --journey
 SCREENS = {
     "overview": Shot(DEMO, View(), 120, 36),
     "overview-light": Shot(DEMO, View(), 120, 36, "light"),
@@ -73,6 +75,9 @@ SCREENS = {
     "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 36),
     "history": Shot("storied", View(pane="history", span=2, marks=(200.0, 560.0))),
     "journal": Shot("storied", View(pane="journal"), 120, 40),
+    "losses": Shot(LOSSES, View(), 120, 34),
+    "core": Shot(LOSSES, View(pane="cores").at(open="core:1"), 120, 36),
+    "journey": Shot(LOSSES, View(journey=EVERY), 120, 13),
     "options": Shot("storied", View(pane="options"), 160, 40),
     **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
 }

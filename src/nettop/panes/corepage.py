@@ -108,8 +108,10 @@ def _does(core: Core, scene: Scene, width: int) -> Iterator[Line]:
             yield line((f" {text}", "dim"))
         return
     one = found[0]
-    yield _title("WHAT IT DOES", f"{one.busy} samples; D samples all the time", width)
+    yield _title("WHAT IT DOES", f"{one.busy} samples; D samples again", width)
     for share in work.shares(one.classes):
+        if round(share.percent) < 1:
+            continue
         filled, rest = bar(share.percent / 100, 8)
         yield line((fit(f" {share.name}", 14), ""), (filled, "accent"), (rest, "idle"),
                    (f" {share.percent:3.0f} %", "strong"))  # fmt: skip
@@ -127,12 +129,12 @@ def _unsampled(scene: Scene, *, sampled: bool) -> str:
     """Why nothing is said about what the core does."""
     why = scene.facts.missing.get("profiles") if scene.facts is not None else None
     if sampled:
-        return "It did too little while the cores were sampled. D samples all the time."
+        return "It did too little while the cores were sampled. D samples again."
     if why:
         return f"The cores cannot be sampled: {why}"
     if scene.origin is not None:
         return f"This {scene.origin.kind} has no samples of its cores."
-    return "The cores are being sampled, or will be in a moment. D samples all the time."
+    return "The cores are being sampled, or will be in a moment."
 
 
 def _interrupts(core: Core, scene: Scene, width: int) -> Iterator[Line]:

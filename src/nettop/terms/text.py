@@ -102,8 +102,8 @@ def clauses(text: str, width: int) -> str:
     """At most `width` cells: the first clauses of a text that are whole, else the text cropped."""
     if cells(text) <= width:
         return text
-    ends = [at.start() for at in _CLAUSE.finditer(text)]
-    fitting = [text[:end] for end in ends if cells(text[:end]) <= width]
+    parts = (text[: at.start()] for at in _CLAUSE.finditer(text))
+    fitting = (one for one in parts if cells(one) <= width and one.count("(") == one.count(")"))
     best = max(fitting, key=len, default="")
     return best if cells(best) * _HALF >= width else crop(text, width)
 
