@@ -179,7 +179,7 @@ def test_flows_without_a_known_rate_have_no_sum() -> None:
     facts = scene.facts
     assert facts is not None
     unknown = tuple(
-        replace(flow, rx_per_s=None, tx_per_s=None, drops_per_s=3.0) for flow in facts.flows
+        replace(flow, rx_per_s=None, tx_per_s=None, drops_per_s=29_361.4) for flow in facts.flows
     )
     blind = replace(scene, facts=replace(facts, flows=unknown))
     for name in ("overview", "flows"):
@@ -187,6 +187,7 @@ def test_flows_without_a_known_rate_have_no_sum() -> None:
         text = words(page.compose(blind, View(pane=name), 120, 40))
         assert "rates unknown" in text
         assert "b/s payload" not in text
+    assert " 29.4k " in words(page.compose(blind, View(), 120, 40))  # no part of a number
 
 
 def test_what_is_over_is_counted_and_takes_no_row_from_what_holds() -> None:

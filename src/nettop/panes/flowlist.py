@@ -11,7 +11,7 @@ from ..facts.limits import words
 from ..facts.limits.stages import SHORT
 from ..terms import braille
 from ..terms.text import Line, fit_line, text_of
-from ..terms.units import UNKNOWN, per_second, seconds, share
+from ..terms.units import UNKNOWN, brief, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
 from .limit import limit_cell, of_flow
@@ -112,7 +112,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     if one is not None and scene.peer is not None and words.away(one.stage):
         host = f"{scene.peer.hosts[1]}: "
     sent_again = share(flow.retransmit_ratio) if arrow == "→" else UNKNOWN  # the sender knows it
-    drops = per_second(flow.drops_per_s) if flow.drops_per_s else sent_again
+    drops = brief(flow.drops_per_s) if flow.drops_per_s else sent_again  # a cell cuts no number
     bad = bool(flow.far and flow.bulk)
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
     return (
