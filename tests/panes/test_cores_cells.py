@@ -8,7 +8,7 @@ import pytest
 from scenes import big, lossy, storied
 
 from nettop.facts.kinds.queue import Queue
-from nettop.panes import grid, loads, parts
+from nettop.panes import corerow, grid, loads, parts
 from nettop.panes.corelist import core_cells
 from nettop.panes.cores import lines
 from nettop.panes.queuematrix import cell, label_of, one_each
@@ -88,7 +88,7 @@ def test_a_load_in_figures_has_the_role_of_its_kind(load: float | None, kind: st
     core = replace(facts.cores[0], idle=idle, **shares)
     role = kind if (load or 0) > 3 else "dim"
     assert parts.load_role(core) == role == core_cells(core)[2][-1][1]
-    for drawn in (grid.core_row(core, 60, 2), *grid.brief(replace(facts, cores=(core,)), 80)):
+    for drawn in (corerow.core_row(core, 60, 2), *grid.brief(replace(facts, cores=(core,)), 80)):
         assert {role for _, role in drawn} & {"bad", "warn"} == set()
 
 
@@ -142,5 +142,5 @@ def test_a_process_without_room_has_its_name_and_no_part_of_its_number() -> None
     assert scene.facts is not None
     core = replace(scene.facts.cores[2], processes=("iperf3[21189]",), queues=())
     for width in range(34, 60):
-        told = text_of(grid.core_row(core, width, 1))
+        told = text_of(corerow.core_row(core, width, 1))
         assert "iperf3[21189]" in told or "[" not in told

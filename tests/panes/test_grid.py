@@ -8,8 +8,10 @@ from pane_text import words
 from scenes import big, lossy
 
 from nettop.facts import Facts
-from nettop.panes import grid
+from nettop.panes import corelist, corerow, grid, overview
 from nettop.terms.text import line_cells, text_of
+from nettop.views.ask import Pointer
+from nettop.views.view import View
 
 
 def host(*loads: float) -> Facts:
@@ -56,6 +58,45 @@ def test_one_line_names_the_busiest() -> None:
     assert grid.brief(replace(facts, cores=()), 80) == []
 
 
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_of_few_cores_the_one_line_has_the_figures_of_each_also_at_rest(cpus: int) -> None:
+    facts = host(*[2.0, 97.0][:cpus])
+    (row,) = grid.brief(facts, 80)
+    told = text_of(row)
+    assert "0 2.0% us 2" in told
+    assert cpus == 1 or "1  97% us 97" in told
+    assert [cpu for cpu in (corelist.at(Pointer(x, 0, 80, 24, row, "CORES")) for x in range(80))
+            if cpu is not None][-1] == cpus - 1  # fmt: skip
+    assert grid.brief(facts, 80, 0)[0] != row
+
+
+def test_beside_the_kinds_of_time_stand_interrupts_and_packets() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    head, *rows = map(text_of, grid.block(facts, 58, 20))
+    assert head.split()[-2:] == ["irq/s", "pps"]
+    (busy,) = (row for row in rows if row.startswith(" 6 "))
+    assert busy.split()[-3:] == ["8.12k", "51.7k", "eth0/rx-0"]
+    assert "irq/s" not in words(grid.block(facts, 50, 20))
+
+
+def test_a_rate_that_no_core_has_is_no_column() -> None:
+    facts = host(3.0, 95.0)
+    silent = replace(facts, cores=tuple(replace(one, nic_irqs=None) for one in facts.cores))
+    told = words(grid.block(silent, 118, 20))
+    assert "pps" in told
+    assert "irq/s" not in told
+
+
+def test_in_the_selected_row_each_figure_belongs_to_its_core() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    core = facts.cores[6]
+    row = corerow.core_row(core, 58, 1, headed=True, on=6)
+    found = {corelist.at(Pointer(x, 0, 80, 24, row, "CORES")) for x in range(58)}
+    assert found == {6}
+
+
 @pytest.mark.parametrize(
     ("nodes", "caches", "names"),
     [
@@ -75,3 +116,10 @@ def test_cores_are_grouped_by_node_or_else_by_cache(
     groups = grid.groups(cores)
     assert [name for name, _ in groups] == names
     assert [core for _, members in groups for core in members] == cores
+
+
+def test_where_bars_have_no_heading_the_title_says_what_their_glyphs_mean() -> None:
+    for width, said in ((80, True), (120, False)):
+        rows = words(overview.lines(lossy(), View(), width, 22 if width == 80 else 38))
+        (title,) = (row for row in rows.splitlines() if "CORES ·" in row)
+        assert ("░us ▒sy ▓hi █si ▚st" in title) == said, title

@@ -10,8 +10,8 @@ from scenes import RING, big, healthy, lossy, storied
 from nettop.advice.rules.rule import Silent
 from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
+    corerow,
     cores,
-    grid,
     interfaces,
     listed,
     loads,
@@ -92,8 +92,8 @@ def test_a_core_names_first_who_takes_its_time_and_an_interface_once() -> None:
                    processes=("iperf3[7]",))  # fmt: skip
     busy = replace(core, user=80.0, system=0.0, softirq=10.0)
     soft = replace(core, user=10.0, system=0.0, softirq=80.0)
-    assert text_of(grid.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
-    assert text_of(grid.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
+    assert text_of(corerow.users_of(busy)) == "iperf3[7] eth0/rx-0 tx-0 eth1/rx-3"
+    assert text_of(corerow.users_of(soft)) == "eth0/rx-0 tx-0 eth1/rx-3 iperf3[7]"
 
 
 def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:

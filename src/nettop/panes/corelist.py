@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms.text import Line, cells, line, stacked
-from ..terms.units import UNKNOWN, brief, percent
+from ..terms.units import UNKNOWN, percent
 from ..views.ask import Pointer
 from ..views.view import Spot
 from . import grid
+from .corerow import rated
 from .parts import (
     KINDS,
     SHARES,
@@ -90,14 +91,14 @@ def core_cells(core: Core) -> tuple[Cell, ...]:
         (UNKNOWN if core.node is None else str(core.node), "dim"),
         busy,
         *shares(core),
-        _rate(core.nic_irqs),
-        _rate(core.processed),
+        rated(core.nic_irqs),
+        rated(core.processed),
         (" ".join(core.processes), "user"),
         (" ".join(core.queues), "accent"),
-        _rate(others(core)),
-        (_rate(core.squeezed)[0], "warn" if core.squeezed else "dim"),
-        (_rate(lost)[0], "bad" if lost else "dim"),
-        _rate(core.received_rps),
+        rated(others(core)),
+        (rated(core.squeezed)[0], "warn" if core.squeezed else "dim"),
+        (rated(lost)[0], "bad" if lost else "dim"),
+        rated(core.received_rps),
         (percent(core.ksoftirqd), "warn" if (core.ksoftirqd or 0) >= 10 else "dim"),
         (clock, "dim"),
     )
@@ -112,28 +113,25 @@ def core_of(here: str) -> int | None:
 def at(place: Pointer) -> int | None:
     """The number of the core that was painted under the mouse; None where no core is.
 
-    In a list the number comes first; in the load over time it follows a word.
+    In a list the number comes first, also in the selected row, all of which has one role; in the
+    load over time it follows a word.
     """
     part = place.part.split()[0] if place.part else ""
     if part not in ("CORES", "LOAD"):
         return None
-    found, column = None, 0
+    found, column, before = None, 0, ""
     for text, role in place.row:
         if column > place.x:
             break
         if text in ("│", "|"):  # the border of a part
             found = None
         word = text.split()[-1] if text.strip() else ""
-        if word.isdecimal() and (role in ("head", "select") or text.strip() == f"core {word}"):
+        first = role == "head" or (role == "select" != before)
+        if word.isdecimal() and (first or text.strip() == f"core {word}"):
             found = int(word)
+        before = role
         column += cells(text)
     return found
-
-
-def _rate(per_s: float | None) -> tuple[str, str]:
-    if per_s is None:
-        return UNKNOWN, "dim"
-    return brief(round(per_s)), "" if per_s >= 0.5 else "dim"
 
 
 def rows_of(facts: Facts, spot: Spot, by: Spot | None) -> list[Core]:

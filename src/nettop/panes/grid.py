@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
 from ..terms import cpulist
-from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over, stacked
+from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over
 from ..terms.units import percent
-from .parts import KINDS, SHARES, core_load, kinds, legend, load_role, main_kind, shares
+from .corerow import FIGURES, core_row, figures, heading, rates_of
+from .parts import core_load, legend, load_role, main_kind
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -25,7 +25,6 @@ MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
 SPREAD: Final = 10.0  # percent by which they are above the middle core
 SCALES: Final = (10.0, 20.0, 50.0, 100.0)  # percent: loads that are a whole cell of a heat map
-_PID: Final = re.compile(r"\[\d+\]")
 LABEL: Final = 30  # columns of the name and the numbers of a group in a heat map, at the most
 
 
@@ -45,67 +44,6 @@ def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
     if 1 < len(caches) < len(cores):
         return [(f"L3 {index}", members) for index, members in enumerate(caches.values())]
     return [("", list(cores))]
-
-
-def users_of(core: Core) -> Line:
-    """The queues that interrupt a core and the processes that run on it: first what takes most."""
-    queues = line((_short(core.queues[:3]), "accent")) if core.queues else ()
-    more = line((f" +{len(core.queues) - 3}", "dim")) if len(core.queues) > 3 else ()
-    names = line((" ".join(core.processes[:2]), "user")) if core.processes else ()
-    gap = line(" ") if queues and names else ()
-    if main_kind(core) in ("user", "system"):
-        return names + gap + queues + more
-    return queues + more + gap + names
-
-
-def _short(queues: Sequence[str]) -> str:
-    """`eth0/rx-0 tx-0`: an interface is named once."""
-    out, before = [], ""
-    for queue in queues:
-        nic, _, name = queue.rpartition("/")
-        out.append(name if nic and nic == before else queue)
-        before = nic
-    return " ".join(out)
-
-
-def heading(name: str, width: int, digits: int) -> Line:
-    """The name of a group of cores, and the kinds of time above their columns with their glyphs."""
-    parts: list[str | tuple[str, str]] = [(fit(f" {name}", digits + _bar(width) + 8), "dim")]
-    for _, short, glyph, role in SHARES:
-        parts += [(f" {glyph}", role), (short, "dim")]
-    return fit_line(line(*parts), width)
-
-
-def _bar(width: int) -> int:
-    """The length of the bar of a row's core."""
-    return 8 if width < 70 else 20
-
-
-def core_row(
-    core: Core, width: int, digits: int, *, headed: bool = False, on: int | None = None
-) -> Line:
-    """One core: number, stacked bar, load, kinds of time, queues and processes.
-
-    `headed`: the kinds have columns below `heading`; else the two largest are named. `on` is the
-    number of the core under the cursor.
-    """
-    load = core_load(core)
-    bar = _bar(width)
-    parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
-    head = line(
-        (f" {core.cpu:>{digits}} ", "head"),
-        *stacked(parts, bar),
-        (f" {percent(load):>4} " if load is not None else "    – ", load_role(core)),
-    )
-    if headed:
-        head += line(*((f"{text:>4}", role) for text, role in shares(core)), " ")
-    else:
-        head += line((fit(kinds(core) if (load or 0) >= 1 else "", 12), "dim"))
-    users = users_of(core)
-    if line_cells(head + users) > width:  # rather whole names than a part of a number
-        users = tuple((_PID.sub("", text), role) for text, role in users)
-    shown = fit_line(head + users, width)
-    return over(shown, "select") if core.cpu == on else shown
 
 
 def scale(cores: Sequence[Core]) -> float:
@@ -246,10 +184,12 @@ def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[
     digits = len(str(max(core.cpu for core in cores)))
     found, headed = outliers(cores), each >= LEAST and height > HEADED
     found.sort(key=lambda core: core.cpu != on)  # what is under the cursor is seen
-    rows = [core_row(core, each, digits, headed=headed, on=on) for core in found]
+    rates = rates_of(found, each) if headed else ()
+    rows = [core_row(core, each, digits, headed=headed, rates=rates, on=on) for core in found]
     shown = in_columns(rows[: max(0, height - 1 - headed) * across], across, each, width)
     if headed and shown:
-        shown.insert(0, fit_line(heading("busiest", each, digits) * min(across, len(rows)), width))
+        head = heading("busiest", each, digits, rates)
+        shown.insert(0, fit_line(head * min(across, len(rows)), width))
     return [*heats(cores, width, 2 * (height - len(shown))), *shown][:height]
 
 
@@ -294,13 +234,20 @@ def outliers(cores: Sequence[Core]) -> list[Core]:
 
 
 def brief(facts: Facts, width: int, on: int | None = None) -> list[Line]:
-    """One line: a character per core, then the one under the cursor and the busiest, with users."""
+    """One line: a character per core, then the one under the cursor and the busiest, with users.
+
+    Of few cores each has its load, the kinds of its time and its users.
+    """
     cores = facts.cores
     if not cores:
         return []
     head = line((" CORES ", "title"))
     room = max(8, width // 2)
     drawn = heat("", cores, min(room, len(cores) + len(cores) // 2 + 2), 1)[0]
+    each = (width - line_cells(head + drawn)) // len(cores)
+    if each >= FIGURES:
+        return [fit_line(head + drawn + tuple(chain(*(figures(core, each, on) for core in cores))),
+                         width)]  # fmt: skip
     parts = head + drawn + legend()
     busiest = sorted(cores, key=lambda core: (core.cpu != on, -(core_load(core) or 0.0)))
     for core in busiest[:OUTLIERS]:
@@ -333,11 +280,14 @@ def _rows_of(
         across = 2
     each = width // across
     headed = headed and each >= LEAST
+    rates = rates_of(cores, each) if headed else ()
     named = len(together) > 1
     blocks = [
         (
-            heading(name, each, digits) if headed else fit_line(line((f" {name}", "dim")), each),
-            [core_row(core, each, digits, headed=headed, on=on) for core in members],
+            heading(name, each, digits, rates)
+            if headed
+            else fit_line(line((f" {name}", "dim")), each),
+            [core_row(core, each, digits, headed=headed, rates=rates, on=on) for core in members],
         )
         for name, members in together
     ]

@@ -47,8 +47,8 @@ TITLE = "Overview"
 KEY = "1"
 LEGEND: Final = (
     "✓ 0 drops: none was counted; ·····: not known. Graph: received above, sent below. I: limit "
-    "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user. On a stage, a mark or a "
-    "core ← → move to the next one."
+    "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user; irq/s: of NICs. On a "
+    "stage, a mark or a core ← → move to the next one."
 )
 NEEDS: tuple[str, ...] = (flowlist.SOCKETS,)  # of one second, as the interfaces beside them
 DRAWS: Final = ()  # they are drawn from facts

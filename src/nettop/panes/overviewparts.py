@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ..facts.flow_words import rate
-from ..terms.text import Line, fit, line
+from ..terms.text import Line, fit, line, text_of
 from ..terms.units import many, percent
 from ..views.scene import Scene, nic_of
 from ..views.view import View
 from . import corelist, flowlist, graph, grid, interfaces, loads
 from .frame import filled, inside, part
 from .overviewrows import FLOW, MARK
-from .parts import section
+from .parts import GLYPHS, section
 
 
 def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> list[Line]:
@@ -44,8 +44,9 @@ def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     idle = f"idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     many = len(facts.cores) > grid.MANY
     map_to = f"full height: {grid.scale(facts.cores):g}%" if many else ""
-    remark = "  ".join(filter(None, (map_to, idle)))
     rows = grid.block(facts, inner, height, corelist.core_of(view.spot.on))
+    bars = grid.named(facts.cores) and not any(GLYPHS in text_of(row) for row in rows)
+    remark = "  ".join(filter(None, (GLYPHS if bars else "", map_to, idle)))
     if framed and (not many or height - len(rows) >= loads.LEAST):
         rows += loads.load(scene, inner, height - len(rows))
     return part(f"CORES · {scene.last}", remark, filled(rows, height, framed), width, framed=framed)

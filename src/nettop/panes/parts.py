@@ -43,6 +43,7 @@ KINDS: Final = (  # of CPU time: fact, short name, glyph, role; interrupt work f
 )
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 SHARES: Final = tuple(KINDS[at] for at in (3, 2, 1, 0, 4))  # in the order of mpstat
+GLYPHS: Final = " ".join(glyph + short for _, short, glyph, _ in SHARES)  # what is in the bars
 
 
 @dataclass(frozen=True, slots=True)
