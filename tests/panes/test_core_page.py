@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from pane_text import words
 from recorded_hosts import HERE, last
-from scenes import big, lossy, storied
+from scenes import big, lossy, several, storied
 
 from nettop import panes
 from nettop.collect import profiles
@@ -108,7 +108,7 @@ def test_enter_opens_a_core_and_that_of_a_queue_n_the_next_and_esc_leads_back() 
 
 
 def test_the_overview_leads_to_cores_interfaces_and_flows_and_back() -> None:
-    scene = lossy()
+    scene = several()
     assert scene.facts is not None
     flow = scene.facts.flows[0].id
     here = View(size=(120, 40))
@@ -124,7 +124,7 @@ def test_the_overview_leads_to_cores_interfaces_and_flows_and_back() -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_tab_leads_to_each_part_then_to_the_next_pane(size: tuple[int, int]) -> None:
-    scene = lossy()
+    scene = several()
     view = page.painted(scene, View(), *size)
     seen = []
     while view.pane == "overview":
@@ -132,14 +132,14 @@ def test_tab_leads_to_each_part_then_to_the_next_pane(size: tuple[int, int]) -> 
         rows = page.compose(scene, view, *size)
         assert any(role.startswith("select") for row in rows[1:-1] for _, role in row), seen
         view, _ = keys.press("tab", None, view, scene)
-    nics = ["nic"] * (size != (80, 24))
+    nics = ["nic"] * (size != (80, 24))  # where there is room for the table
     assert seen[1:] == [*nics, "core", "flow"]
     assert view.pane == "cores"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 def test_a_click_opens_the_core_the_interface_or_the_flow_under_it(size: tuple[int, int]) -> None:
-    scene = lossy()
+    scene = several()
     view = page.painted(scene, View(), *size)
     rows = page.compose(scene, view, *size)
     found = set()

@@ -77,6 +77,7 @@ def test_beside_the_kinds_of_time_stand_interrupts_and_packets() -> None:
     assert head.split()[-2:] == ["irq/s", "pps"]
     (busy,) = (row for row in rows if row.startswith(" 6 "))
     assert busy.split()[-3:] == ["8.12k", "51.7k", "eth0/rx-0"]
+    assert "8.12k 51.7k eth0/rx-0" in words(grid.block(facts, 98, 20))
     assert "irq/s" not in words(grid.block(facts, 50, 20))
 
 

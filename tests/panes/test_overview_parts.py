@@ -16,6 +16,7 @@ from nettop.panes import (
     listed,
     loads,
     niccounters,
+    overview,
     overviewrows,
     page,
     tests,
@@ -102,8 +103,23 @@ def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     one = scene.facts.nics[1]
     idle = replace(one, name="veth", master="br0", per_s=Counters(rx_bytes=0.0, tx_bytes=0.0))
     ports = tuple(replace(idle, name=f"veth{number}") for number in range(20))
-    scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *ports)))
-    assert ", 20 in br0: 0 b/s together" in words(interfaces.lines(scene, View(), 90, 4))
+    busy = [replace(one, name=name, per_s=Counters(rx_bytes=1e6)) for name in ("eth2", "eth3")]
+    scene = replace(scene, facts=replace(scene.facts, nics=(*scene.facts.nics, *busy, *ports)))
+    told = words(interfaces.lines(scene, View(), 90, 6))
+    assert "21 more, 20 in br0: 9.84 kb/s together" in told
+
+
+@pytest.mark.parametrize("carrying", range(4))
+def test_interfaces_are_listed_where_three_carry_data(carrying: int) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    one = replace(scene.facts.nics[1], per_s=Counters(rx_bytes=5.0, tx_bytes=5.0))
+    nics = [replace(one, name=f"eth{number}") for number in range(5)]
+    nics[:carrying] = [replace(nic, per_s=Counters(rx_bytes=1e6)) for nic in nics[:carrying]]
+    scene = replace(scene, facts=replace(scene.facts, nics=tuple(nics)))
+    told = words(overview.lines(scene, View(), 120, 38))
+    assert ("INTERFACES" in told) == (carrying == 3)
+    assert bool(interfaces.needs(scene, View())) == (carrying == 3)
 
 
 def test_the_interface_begins_with_what_it_loses() -> None:

@@ -10,7 +10,7 @@ from ..facts import Facts
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line, line_cells, over
 from ..terms.units import percent
-from .corerow import FIGURES, core_row, figures, heading, rates_of
+from .corerow import FIGURES, RATED, core_row, figures, heading, rates_of
 from .parts import core_load, legend, load_role, main_kind
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _NARROW: Final = 50  # columns of a core's row below the heat map
 WIDE: Final = 2  # columns of a core in the heat map, if there is room
 NARROW: Final = 60  # columns of a heat map below which a core has one
 LEAST: Final = 44  # columns of a core whose kinds of time have columns
+SINGLE: Final = 90  # columns from which few cores have one column, with all figures
 HEADED: Final = 5  # lines from which the outliers have a heading
 MANY: Final = 32  # cores above which there is a heat map instead of rows
 OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
@@ -172,17 +173,20 @@ def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[
     if not cores or height <= 0:
         return []
     if len(cores) <= MANY:
-        single = _across(width)
-        for across, headed, grouped in (
-            (single, True, True), (single, True, False), (single, False, True), (2, False, True)
-        ):  # fmt: skip
+        single = _across(width, len(cores))
+        wide = max(single, _across(width, MANY))
+        for across, headed, grouped in dict.fromkeys((
+            (single, True, True), (wide, True, True), (wide, True, False),
+            (wide, False, True), (2, False, True),
+        )):  # fmt: skip
             out = _rows_of(cores, width, across, headed=headed, grouped=grouped, on=on)
             if len(out) <= height:
                 return out
-    across = max(_across(width), width // _NARROW)
+    found = outliers(cores)
+    across = max(_across(width, len(found)), width // _NARROW)
     each = width // across
     digits = len(str(max(core.cpu for core in cores)))
-    found, headed = outliers(cores), each >= LEAST and height > HEADED
+    headed = each >= LEAST and height > HEADED
     found.sort(key=lambda core: core.cpu != on)  # what is under the cursor is seen
     rates = rates_of(found, each) if headed else ()
     rows = [core_row(core, each, digits, headed=headed, rates=rates, on=on) for core in found]
@@ -196,7 +200,7 @@ def block(facts: Facts, width: int, height: int, on: int | None = None) -> list[
 def arranged(cores: Sequence[Core], width: int) -> list[tuple[Core, ...]]:
     """The cores that `block` names, row by row, as it draws them where there is enough height."""
     few, shown = len(cores) <= MANY, list(named(cores))
-    across = _across(width) if few else max(_across(width), width // _NARROW)
+    across = max(_across(width, len(shown)), 1 if few else width // _NARROW)
     together = [members for _, members in groups(shown)] if few else [shown]
     if not 1 < len(together) <= across:
         return [row for members in together for row in _filled(members, across)]
@@ -213,13 +217,14 @@ def needs(facts: Facts, width: int) -> int:
     """The lines that show all cores; of many, the heat map and the outliers."""
     cores = facts.cores
     if len(cores) <= MANY:
-        across = _across(width)
+        across = _across(width, len(cores))
         sizes = [len(members) for _, members in groups(cores)]
         if 1 < len(sizes) <= across:
             return max(sizes) + 1
         return sum(-(-size // across) + 1 for size in sizes)
     lines = sum(-(-len(members) // max(8, width - 12)) for _, members in groups(cores))
-    rows = -(-len(outliers(cores)) // max(_across(width), width // _NARROW))
+    known = len(outliers(cores))
+    rows = -(-known // max(_across(width, known), width // _NARROW))
     return lines + rows + (rows > 0)
 
 
@@ -263,9 +268,11 @@ def brief(facts: Facts, width: int, on: int | None = None) -> list[Line]:
     return [fit_line(parts, width)]
 
 
-def _across(width: int) -> int:
-    """Columns of rows of cores."""
-    return 1 if width < 72 else 2 if width < 170 else 3
+def _across(width: int, many: int) -> int:
+    """Columns of rows of so many cores; few have one where two would leave no room for rates."""
+    if width < 72 or (SINGLE <= width < 2 * RATED and many <= OUTLIERS):
+        return 1
+    return 2 if width < 170 else 3
 
 
 def _rows_of(

@@ -35,7 +35,8 @@ COLUMNS: Final = (
 )
 NARROW: Final = ("interface", "rx", "tx", "dropped", "rx / tx pps", "link")
 WIDE: Final = 76  # columns from which there is room for the loads, where a speed is known
-BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
+BUSY: Final = 10_000.0  # bytes/s from which an interface carries data; loopback is listed then
+FEWEST: Final = 3  # interfaces that carry data or lose packets: of fewer there is no table
 
 
 @once
@@ -59,17 +60,19 @@ def rate(nic: Nic) -> float:
 
 
 def needs(scene: Scene, view: View) -> int:
-    """The lines for all that matter, with heading and the line of the others; 0 for one alone."""
-    every = known(scene)
-    if len(every) < 2:
-        return 0
-    shown = len(_shown(scene, _name(nic_of(scene, view))))
-    return 1 + shown + (shown < len(every))
+    """The lines for all that matter, with heading and the line of the others; 0 without a table."""
+    rows = len(shown(scene, view))
+    return 1 + rows + (rows < len(known(scene))) if rows else 0
 
 
 def shown(scene: Scene, view: View) -> tuple[Nic, ...]:
-    """The rows of the table, as far as there is room; of one interface there is no table."""
-    return _shown(scene, _name(nic_of(scene, view))) if len(known(scene)) > 1 else ()
+    """The rows of the table, as far as there is room; () where fewer than `FEWEST` have data."""
+    return _shown(scene, _name(nic_of(scene, view))) if _several(scene) else ()
+
+
+@once
+def _several(scene: Scene) -> bool:
+    return sum(rate(one) > BUSY or bool(lost(one.per_s)) for one in known(scene)) >= FEWEST
 
 
 def _name(nic: Nic | None) -> str:
@@ -99,13 +102,12 @@ def mattering(every: Sequence[Nic], chosen: Nic | None) -> list[Nic]:
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The table in at most `height` lines; [] for one interface, or where there is no room."""
-    every = known(scene)
-    if len(every) < 2 or height < 3:
+    """The table in at most `height` lines; [] for few interfaces, or where there is no room."""
+    every, rows = known(scene), list(shown(scene, view))
+    if not rows or height < 3:
         return []
     name = _name(nic_of(scene, view))
     chosen = next((one for one in every if one.name == name), None)
-    rows = list(shown(scene, view))
     room = height - 1 - (len(rows) < len(every) or len(rows) > height - 1)
     on = next((one for one in rows if f"nic:{one.name}" == view.spot.on), None)
     rows = rows[:room]

@@ -2,7 +2,7 @@
 
 from .big import big
 from .found import FAR, FEATURES, PAUSE, RING, SACK, SILENT, STEPS, WALL, Cited, Found, Seen, core
-from .lossy import lossy
+from .lossy import lossy, several
 from .others import bare, healthy, hostile
 from .storied import lately, storied
 
@@ -35,5 +35,6 @@ __all__ = [
     "hostile",
     "lately",
     "lossy",
+    "several",
     "storied",
 ]

@@ -294,3 +294,15 @@ def lossy(second: int = 60) -> Scene:
         STEPS,
         wall=WALL + second,
     )
+
+
+def several() -> Scene:
+    """The same host with three interfaces that carry data."""
+    scene = lossy()
+    assert scene.facts is not None
+    _, eth0, eth1 = scene.facts.nics
+    busy = tuple(
+        replace(eth1, name=name, per_s=replace(eth1.per_s, rx_bytes=eth0.per_s.rx_bytes))
+        for name in ("eth1", "eth2")
+    )
+    return replace(scene, facts=replace(scene.facts, nics=(eth0, *busy)))
