@@ -8,7 +8,9 @@ from scenes import big, lossy, storied
 
 from nettop import panes
 from nettop.panes import flows
-from nettop.terms.text import text_of
+from nettop.panes.parts import Cell, Column, telling
+from nettop.terms.text import line, text_of
+from nettop.terms.units import UNKNOWN
 from nettop.views.view import Spot, View
 
 
@@ -111,3 +113,38 @@ def test_the_columns_of_a_table_are_those_chosen_in_that_order(pane: str) -> Non
     heads = next(row for row in told.splitlines() if row.lower().split()[:2] == [last, first])
     others = {name for name in known if name not in (first, last)}
     assert not others & set(heads.split("│")[0].lower().replace("▼", "").split())
+
+
+COLUMNS = (Column("A", 4), Column("B", 4), Column("C", 9))
+
+
+def test_a_column_of_dashes_only_is_not_drawn() -> None:
+    rows: list[tuple[Cell, ...]] = [("1", UNKNOWN, "– ← –"), ("2", (UNKNOWN, "dim"), "– / –")]
+    assert telling(COLUMNS, rows) == ("a",)
+    assert telling(COLUMNS, [*rows, ("3", line("x"), "2 ← –")]) == ("a", "b", "c")
+    assert telling(COLUMNS, rows, ("b", "a")) == ("a",)
+    assert telling(COLUMNS, []) == ("a", "b", "c")
+    assert telling(COLUMNS, [("1", "", "")]) == ("a", "b", "c")  # blank where nothing is to say
+
+
+@pytest.mark.parametrize("pane", ["overview", "flows"])
+def test_flows_have_the_retransmissions_of_senders_where_one_of_them_sends(pane: str) -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    known = replace(scene.facts.flows[0], retransmits_per_s=None, drops_per_s=None)
+    sends = replace(known, id="sends", tx_per_s=9e6, rx_per_s=0.0, retransmits_per_s=3.0,
+                    retransmit_ratio=0.01)  # fmt: skip
+    for told, several in ((False, (known,)), (True, (known, sends))):
+        one = replace(scene, facts=replace(scene.facts, flows=several))
+        assert ("RETR" in words(panes.pane(pane).lines(one, View(pane=pane), 120, 38))) == told
+
+
+def test_columns_that_were_chosen_are_drawn_also_with_dashes() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    none = replace(scene.facts.flows[0], cwnd=None)
+    scene = replace(scene, facts=replace(scene.facts, flows=(none,)))
+    view = View(pane="flows", columns={"flows": ("process", "cwnd")})
+    head = words(flows.lines(scene, view, 120, 38)).splitlines()[1]
+    assert head.strip("│ ").split() == ["PROCESS", "CWND"]
+    assert "CWND" not in words(flows.lines(scene, View(pane="flows"), 200, 38)).splitlines()[1]

@@ -35,8 +35,9 @@ def test_a_group_of_flows_has_a_rate_when_one_direction_of_one_flow_is_known() -
     group = flowgroups.grouped([replace(one, rx_per_s=5e6, tx_per_s=None)], View().spot)
     row = text_of(flowgroups.lines(group, scene, 120, View().spot)[1])
     assert scene.units.rate(5e6) in row
-    unknown = flowgroups.grouped([replace(one, rx_per_s=None, tx_per_s=None)], View().spot)
-    row = text_of(flowgroups.lines(unknown, scene, 120, View().spot)[1])
+    other = replace(one, pid=7, rx_per_s=None, tx_per_s=None)
+    both = flowgroups.grouped([replace(one, rx_per_s=5e6), other], View().spot)
+    row = text_of(flowgroups.lines(both, scene, 120, View().spot)[2])
     assert scene.units.rate(None) in row
     assert scene.units.rate(0.0) not in row
 

@@ -25,9 +25,9 @@ from .parts import (
     load_role,
     marked,
     matches,
-    names_of,
     ordered,
     shares,
+    telling,
     window,
 )
 
@@ -175,17 +175,7 @@ def listed(
     middle = cursor if cursor >= 0 or busiest is None else places[busiest.cpu]
     span = window(len(shown), 0 if len(facts.cores) > MANY and cursor < 0 else middle, room)
     rows = [core_cells(shown[at]) for at in span]
-    table = fitted(COLUMNS, width, chosen or _known(rows))
+    table = fitted(COLUMNS, width, chosen or telling(COLUMNS, rows))
     title, down = ("", True) if by is None else marked(ORDERS, by)
     drawn = listing([table.row(one) for one in rows], cursor - span.start, width, room)
     return [*out, table.heading(title, down=down), *drawn]
-
-
-def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
-    """The columns in which at least one core has a known value."""
-    names = names_of(COLUMNS)
-    return tuple(
-        name
-        for index, name in enumerate(names)
-        if any(cells[index] not in ((UNKNOWN, "dim"), (UNKNOWN, "")) for cells in rows)
-    )

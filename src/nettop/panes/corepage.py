@@ -12,7 +12,7 @@ from ..views.scene import Scene
 from . import loads
 from .corelist import others
 from .grid import beside
-from .parts import KINDS, SHARES, Column, core_load, fitted, flow_words, section
+from .parts import KINDS, SHARES, Cell, Column, core_load, fitted, flow_words, section, telling
 
 if TYPE_CHECKING:
     from ..facts.kinds.core import Core
@@ -172,17 +172,16 @@ def _queues(core: Core, scene: Scene, width: int) -> Iterator[Line]:
     yield _title("QUEUES", f"{len(own)}" if own else "none", width)
     if not own:
         return
-    table = fitted(QUEUES, width)
+    rows: list[tuple[Cell, ...]] = [(
+        (f"{one.nic}/{one.name}", "accent" if one.cpu == core.cpu else "dim"),
+        ("" if one.irq is None else str(one.irq), "dim"),
+        _per_s(one.irq_per_s) if one.cpu == core.cpu else ("elsewhere", "dim"),
+        (packets(one.packets_per_s), ""),
+        (cpulist.text(one.rps_cpus), "key"),
+    ) for one in own]  # fmt: skip
+    table = fitted(QUEUES, width, telling(QUEUES, rows))
     yield table.heading()
-    for one in own:
-        here = one.cpu == core.cpu
-        yield table.row((
-            (f"{one.nic}/{one.name}", "accent" if here else "dim"),
-            ("" if one.irq is None else str(one.irq), "dim"),
-            _per_s(one.irq_per_s) if here else ("elsewhere", "dim"),
-            (packets(one.packets_per_s), ""),
-            (cpulist.text(one.rps_cpus), "key"),
-        ))  # fmt: skip
+    yield from map(table.row, rows)
 
 
 def _processes(core: Core, scene: Scene, width: int) -> Iterator[Line]:

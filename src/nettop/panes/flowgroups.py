@@ -13,7 +13,7 @@ from ..terms.units import UNKNOWN, seconds
 from ..views.scene import Scene
 from ..views.view import Spot, View
 from .limit import limit_cell
-from .parts import Cell, Column, Order, fitted, marked, ordered
+from .parts import Cell, Column, Order, fitted, marked, ordered, telling
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -64,9 +64,11 @@ def grouped(flows: Iterable[Flow], spot: Spot) -> list[Group]:
 
 def lines(groups: Sequence[Group], scene: Scene, width: int, spot: Spot) -> list[Line]:
     """The heading and a row for each process."""
-    table = fitted(COLUMNS, width, () if width >= LEAST else NARROW)
+    cells = [_cells(one, scene) for one in groups]
+    names = telling(COLUMNS, cells, () if width >= LEAST else NARROW)
+    table = fitted(COLUMNS, width, names)
     title, down = marked(ORDERS, spot)
-    return [table.heading(title, down=down), *(table.row(_cells(one, scene)) for one in groups)]
+    return [table.heading(title, down=down), *map(table.row, cells)]
 
 
 def opened(view: View, groups: Iterable[Group], here: str) -> View:

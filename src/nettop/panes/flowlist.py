@@ -15,7 +15,7 @@ from ..terms.units import UNKNOWN, brief, seconds, share
 from ..views.scene import Scene, once
 from ..views.timeline import trace
 from .limit import limit_cell, of_flow
-from .parts import Cell, Column, fitted, listing
+from .parts import Cell, Column, fitted, listing, telling
 
 if TYPE_CHECKING:
     from ..facts.kinds.flow import Flow
@@ -81,11 +81,12 @@ def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str 
         names = tuple(one.title.lower() for one in shown if one.title != "LIMIT")
     elif width < LEAST:
         names = tuple(name for name in NARROW if name != "flow")
-    table = fitted(shown, width, names)
     ids = [flow.id for flow in flows]
     cursor = ids.index(on) if on in ids else -1
     first = max(0, cursor - height + 2)
-    rows = [table.row(_cells(scene, one, wide)) for one in flows[first : first + height - 1]]
+    cells = [_cells(scene, one, wide) for one in flows[first : first + height - 1]]
+    table = fitted(shown, width, telling(shown, cells, names))
+    rows = [table.row(one) for one in cells]
     return [fit_line(table.heading(), width), *listing(rows, cursor - first, width, height - 1)]
 
 

@@ -32,6 +32,7 @@ from .parts import (
     matches,
     ordered,
     section,
+    telling,
     waiting,
 )
 
@@ -206,10 +207,13 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     )
 
 
-def columns(view: View, width: int) -> Table:
-    """The chosen columns in that width; else the limit has room first, then both rates."""
+def columns(view: View, width: int, cells: Sequence[Sequence[Cell]]) -> Table:
+    """The chosen columns in that width; else the limit has room first, then both rates.
+
+    Of columns that were not chosen, those without a known value in the `cells` are left out.
+    """
     names = () if width >= WIDE else NARROW if width >= LEAST else NARROWEST
-    return fitted(COLUMNS, width, view.columns.get("flows", names))
+    return fitted(COLUMNS, width, view.columns.get("flows") or telling(COLUMNS, cells, names))
 
 
 def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -251,11 +255,7 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
             return [told, (), *_rows(scene, facts, view.at(open=""), width, height - 2)]
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
-    table = columns(view, width)
     title, down = marked(ORDERS, view.spot)
-    by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
-    many = " · ".join(filter(None, (counted(len(shown), facts), payload(scene, shown))))
-    remark = f"{by}{over(scene, view)}{many}"
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
@@ -264,7 +264,12 @@ def _rows(scene: Scene, facts: Facts, view: View, width: int, height: int) -> li
     below = below if shown else 0
     span = max(0, height - 2 - below)
     lo = max(0, cursor - span)
-    near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
+    cells = [flow_cells(f, scene) for f in shown[lo : cursor + span + 1]] if shown else []
+    table = columns(view, width, cells)
+    by = f"by {title} {'▼' if down else '▲'}   " if view.spot.sort and not table.has(title) else ""
+    many = " · ".join(filter(None, (counted(len(shown), facts), payload(scene, shown))))
+    remark = f"{by}{over(scene, view)}{many}"
+    near = [table.row(one) for one in cells]
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
     out = [section(f"FLOWS · {scene.window}", remark, width), table.heading(title, down=down)]
@@ -291,10 +296,11 @@ def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: 
     out += listing(rows, cursor, width, height - 2 - below)
     if below:
         own = groups[cursor]
-        table = columns(view, width)
+        cells = [flow_cells(one, scene) for one in own.flows[: below - 2]]
+        table = columns(view, width, cells)
         out += [()] * (height - below - len(out))
         out += [section(f"FLOWS OF {own.title}", "Enter lists them", width), table.heading()]
-        out += [table.row(flow_cells(one, scene)) for one in own.flows[: below - 2]]
+        out += [table.row(one) for one in cells]
     if scene.facts is not None and not groups:
         out.append(nothing(scene, scene.facts, view))
     return out

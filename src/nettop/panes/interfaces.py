@@ -16,7 +16,7 @@ from ..terms.units import UNKNOWN, Units, brief, link, per_second, share
 from ..views.past import lost
 from ..views.scene import Scene, nic_of, once
 from ..views.view import View
-from .parts import Cell, Column, fitted, listing
+from .parts import Cell, Column, fitted, listing, telling
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
@@ -115,10 +115,11 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         if must is not None and _among(must, every) and not _among(must, rows):
             rows[-1] = must
     loads = any(load_of(one, way) is not None for one in rows for way in ("rx", "tx"))
-    table = fitted(COLUMNS, width, () if width >= WIDE and loads else NARROW)
-    cells = [table.row(_cells(scene, one, one is chosen)) for one in rows]
+    cells = [_cells(scene, one, one is chosen) for one in rows]
+    names = telling(COLUMNS, cells, () if width >= WIDE and loads else NARROW)
+    table = fitted(COLUMNS, width, names)
     at = next((place for place, one in enumerate(rows) if one is on), -1)
-    out = [table.heading(), *listing(cells, at, width, len(cells))]
+    out = [table.heading(), *listing([*map(table.row, cells)], at, width, len(cells))]
     more = len(every) - len(rows)
     if more:
         moved, gone = _together(scene)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 from ..advice.rules.severity import MARKS
 from ..terms.dataclass import dataclass
-from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
+from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over, text_of
 from ..terms.units import UNKNOWN, seconds
 from ..views.scene import RunningTest, Scene, Step
 from ..views.view import Spot, View
@@ -349,6 +349,27 @@ def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) ->
     order = tuple(known.index(name) for name in chosen if name in known) or range(len(columns))
     shown = tuple(columns[index] for index in order)
     return Table(tuple(order), shown, tuple(widths(shown, width - len(_EDGE))))
+
+
+def telling(
+    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], names: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Those of the names, by default all, of columns that have more to tell than dashes."""
+    dashes = {
+        name
+        for name, cells in zip(names_of(columns), zip(*rows, strict=True), strict=False)
+        if {*map(_told, cells)} == {UNKNOWN}
+    }
+    return tuple(name for name in names or names_of(columns) if name not in dashes)
+
+
+def _told(cell: Cell) -> str:
+    """The text of a cell; `– ← –` and `– / –` are one dash."""
+    if isinstance(cell, str):
+        text = cell
+    else:
+        text = cell[0] if cell and isinstance(cell[0], str) else text_of(cell)
+    return UNKNOWN if UNKNOWN in text and not text.strip(f"{UNKNOWN}← /") else text
 
 
 @dataclass(frozen=True, slots=True)

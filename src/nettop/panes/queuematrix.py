@@ -18,13 +18,13 @@ from .parts import (
     SHARES,
     Cell,
     Column,
-    Table,
     column_of,
     core_load,
     fitted,
     heading,
     load_role,
     main_kind,
+    telling,
 )
 
 if TYPE_CHECKING:
@@ -206,22 +206,24 @@ def queue_table(
     """
     label, width = size
     cores = {core.cpu: core for core in facts.cores}
-    shown = fitted(QUEUE_COLUMNS, width - label)
+    cells = [_cells(one, cores) for one in rows]
+    shown = fitted(QUEUE_COLUMNS, width - label, telling(QUEUE_COLUMNS, cells))
     title, down = order
     head = fit_line((*titles, *shown.heading(title, down=down)), width)
-    return head, [_row(one, cores, shown, label, with_packets=with_packets) for one in rows]
+    table = []
+    for one, known in zip(rows, cells, strict=True):
+        core = cores.get(-1 if one[1][0].cpu is None else one[1][0].cpu)
+        load = None if core is None else core_load(core)
+        table.append(row_head(one, load, label, with_packets=with_packets) + shown.row(known))
+    return head, table
 
 
-def _row(
-    row: Row, cores: Mapping[int, Core], shown: Table, label: int, *, with_packets: bool
-) -> Line:
+def _cells(row: Row, cores: Mapping[int, Core]) -> tuple[Cell, ...]:
     first = row[1][0]
     core = cores.get(-1 if first.cpu is None else first.cpu)
-    load = None if core is None else core_load(core)
-    left = row_head(row, load, label, with_packets=with_packets)
     if core is None:
-        return left + shown.row(NOTHING)
+        return NOTHING
     cells = corelist.core_cells(core)
     known = [cells[at] for at in _AT]
     allowed = (cpulist.text(first.allowed) if first.allowed else "", "dim")
-    return left + shown.row((*known[:-2], allowed, *known[-2:]))
+    return (*known[:-2], allowed, *known[-2:])
