@@ -3,11 +3,12 @@
 import ctypes
 import errno
 import struct
+from types import SimpleNamespace
 
 import pytest
 
 from nettop.host.bpf import assembler as a
-from nettop.host.bpf import call
+from nettop.host.bpf import btf, call, counting, rings
 
 
 def test_instructions_as_the_standard_writes_them() -> None:
@@ -157,3 +158,28 @@ def test_a_program_is_attached_to_a_tracepoint_by_name(monkeypatch: pytest.Monke
     monkeypatch.setattr(call, "_call", answer)
     assert call.attach(7, "kfree_skb") == 9
     assert seen == [17, b"kfree_skb", 7]  # BPF_RAW_TRACEPOINT_OPEN
+
+
+def test_a_program_is_run_once_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(command: int, block: ctypes.Array[ctypes.c_char]) -> int:
+        handle, size, place = struct.unpack_from("=I36xI4xQ", block.raw)
+        assert (command, handle, size) == (10, 5, 8)  # BPF_PROG_TEST_RUN
+        assert ctypes.c_uint64.from_address(place).value == 77
+        struct.pack_into("=I", block, 4, 2**32 - 1)
+        return 0
+
+    monkeypatch.setattr(call, "_ask", answer)
+    assert call.run(5, 77) == 2**32 - 1
+
+
+def test_a_kernel_that_does_not_describe_packet_sockets_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counting, "types", lambda: b"")
+    monkeypatch.setattr(btf, "Types", lambda _: SimpleNamespace(offset=missing))
+    with pytest.raises(OSError, match="does not describe packet sockets"):
+        rings.Rings(1)
+
+
+def missing(*name: str) -> int:
+    raise KeyError(name)

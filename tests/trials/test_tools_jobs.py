@@ -1,5 +1,6 @@
 """What each tool starts at both ends, for how long it waits, and what it makes of the answers."""
 
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,9 +10,10 @@ import pytest
 from fake_ends import trial
 
 from nettop.collect import packet_sockets
+from nettop.host.bpf import rings
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError
-from nettop.trials.tools import bulk, capture, pktgen, udp_latency, udp_sweep
+from nettop.trials.tools import _losses, bulk, capture, pktgen, udp_latency, udp_sweep
 
 HERE = "127.0.0.1"
 PORT = {"port": 7009}
@@ -294,39 +296,65 @@ def sockets(*rows: tuple[int, int | None, int | None]) -> Any:
 def test_losses_of_a_process_are_those_of_its_packet_sockets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = sockets((5, 10, None), (6, 3, None), (7, 100, None))
-    monkeypatch.setattr(capture, "inodes", lambda pid: frozenset({5, 6} if pid == 9 else {7}))
+    rows = sockets((5, 10, None), (6, 3, None), (7, 100, None), (8, None, 3))
+    open_ = {9: {5: 3, 6: 4, 8: 11}}
+    monkeypatch.setattr(_losses, "descriptors", lambda pid: open_.get(pid, {1: 3}))
     monkeypatch.setattr(packet_sockets, "read", lambda _source: rows)
-    assert capture.drops(9) == 13
+    assert _losses.sockets(9) == _losses.Sockets(queues=13, rings=[11])
     for odd, said in (
         (sockets((5, None, None)), "does not report the losses"),
-        (sockets((5, 1, 2), (6, 1, None)), "captures into a ring"),
-        (sockets((8, 1, None)), "has no packet socket"),
+        (sockets((2, 1, None)), "has no packet socket"),
     ):
         rows[:] = odd
         with pytest.raises(TrialError, match=said):
-            capture.drops(9)
+            _losses.sockets(9)
     monkeypatch.setattr(
-        capture, "inodes", lambda _: (_ for _ in ()).throw(ProcessLookupError(3, "gone"))
+        _losses, "descriptors", lambda _: (_ for _ in ()).throw(ProcessLookupError(3, "gone"))
     )
     with pytest.raises(TrialError, match="of process 9: gone"):
-        capture.drops(9)
+        _losses.sockets(9)
 
 
 def test_losses_are_counted_from_the_start_over_the_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    drops = iter([2**32 - 5, 3, 10])
+    queues = iter([2**32 - 5, 3, 10])
     text = " lo: 1 2 3 {} 5 6 7 8 9 10 11 12\n"
     reads = iter([text.format(100), text.format(104), text.format(50), ""])
-    monkeypatch.setattr(capture, "drops", lambda pid: next(drops) if pid == 9 else 0)
+    monkeypatch.setattr(_losses, "sockets", lambda _pid: _losses.Sockets(next(queues), []))
     monkeypatch.setattr(
         capture, "read", lambda path: next(reads) if path == "/proc/net/dev" else ""
     )
     one, *_ = trial(Options(to=HERE, pid=9), lambda *_: [], lambda *_: [])
     where: Any = SimpleNamespace(interface="lo")
     with capture.watched(one, where) as counts:
-        assert counts() == {"dropped": 12, "early": 4}
-        assert counts() == {"dropped": 15, "early": 0}
+        assert counts() == {"dropped": 12, "early": 4, "told": _losses.OF_QUEUE}
+        assert counts()["dropped"] == 15
     assert capture.dropped("lo") == 0
+
+
+def test_a_ring_that_its_owner_asked_counts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_losses, "EACH", 600)
+    reads = iter([[5, 7], [6, 9], [2, 9], [2, 9]])
+    with _losses.followed(lambda: next(reads)) as lost:
+        assert [lost(), lost(), lost()] == [3, 5, 5]
+
+
+def test_a_ring_that_is_closed_ends_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [7]
+
+    def lost(_rings: Any, _descriptor: int) -> int:
+        if counts:
+            return counts.pop()
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(rings.Rings, "__init__", lambda *_: None)
+    monkeypatch.setattr(rings.Rings, "lost", lost)
+    monkeypatch.setattr(rings.Rings, "close", lambda _: None)
+    monkeypatch.setattr(_losses, "sockets", lambda _pid: _losses.Sockets(0, [3]))
+    with (
+        pytest.raises(TrialError, match="process 9 closed its ring: Bad file descriptor"),
+        _losses.losses(9) as (of_it, _told),
+    ):
+        of_it()
 
 
 def test_the_sockets_of_this_process_are_found() -> None:
@@ -335,8 +363,8 @@ def test_the_sockets_of_this_process_are_found() -> None:
 
     with socket.socket() as one:
         inode = os.fstat(one.fileno()).st_ino
-        assert inode in capture.inodes(os.getpid())
-    assert inode not in capture.inodes(os.getpid())
+        assert inode in _losses.descriptors(os.getpid())
+    assert inode not in _losses.descriptors(os.getpid())
 
 
 def test_pktgen_is_told_the_path_and_the_size(

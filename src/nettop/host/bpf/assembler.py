@@ -27,6 +27,7 @@ READ: Final = 113  # the same of the kernel's memory
 READ_ANY: Final = 4  # bpf_probe_read: either, where the kernel has no other
 
 CALL: Final = 0x85  # the code of an instruction that calls a helper
+_EXIT: Final = 0x95
 _SIZES: Final = {1: 0x10, 2: 0x08, 4: 0x00, 8: 0x18}
 _JUMPS: Final = {"==": 0x10, "!=": 0x50, ">": 0x20, ">=": 0x30, "<": 0xA0, "<=": 0xB0, "&": 0x40}
 _SUMS: Final = {"+": 0x00, "*": 0x20, "|": 0x40, "&": 0x50, "<<": 0x60, ">>": 0x70}
@@ -145,7 +146,12 @@ def stack(to: int, offset: int) -> Parts:
 
 def end() -> Parts:
     """Return 0."""
-    return (*number(R0, 0), Instruction(0x95))
+    return (*number(R0, 0), Instruction(_EXIT))
+
+
+def result(of: int) -> Parts:
+    """Return the lower 32 bits of the register `of`."""
+    return (*move(R0, of), Instruction(_EXIT))
 
 
 def assemble(parts: Iterable[Part], **maps: int) -> bytes:

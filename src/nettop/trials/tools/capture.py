@@ -4,19 +4,16 @@ The other host floods datagrams; this host captures them in a TPACKET_V3 ring. L
 sent packets, as in the papers, corrected for framing if the link was full. `--cpu-here` selects the
 core of the capture; results differ on and off the core of the interrupt. `--window` is the ring
 size (64 MiB). With `--pid`, the losses of a running capture are measured instead: those of its
-socket and of the interface.
+sockets and of the interface; those of its ring need root and Linux 5.10.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
 
-from ...collect import packet_sockets
-from ...host.source import Live
 from ...terms import formulas
 from ...terms.dataclass import dataclass
 from ..far.sample import interfaces, read
@@ -25,6 +22,7 @@ from ..far.schema import UdpStep as Request
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._client_server import failed, local_address
+from ._losses import losses
 
 
 class Captured(TypedDict, total=False):
@@ -33,6 +31,7 @@ class Captured(TypedDict, total=False):
     packets: int  # missing: only losses are known
     dropped: int  # by the socket, ring or interface
     early: int  # of these by the interface, before any socket
+    told: str  # how the losses of a running capture are known
 
 
 Counts = Callable[[], Captured]
@@ -93,55 +92,22 @@ class CaptureOptions:
 def watched(trial: Trial, capture: CaptureOptions) -> Iterator[Counts]:
     """Yields a function that returns what a capture of the user lost since then.
 
-    These are the drops of its packet sockets (sk_drops, packet_diag) and those of the interface: a
-    full backlog drops packets before they reach a socket.
+    These are the drops of its packet sockets and those of the interface: a full backlog drops
+    packets before they reach a socket.
     """
-    pid = trial.options.pid or 0
-    before, early_before = drops(pid), dropped(capture.interface)
+    with losses(trial.options.pid or 0) as (lost, told):
+        before = dropped(capture.interface)
 
-    def counts() -> Captured:
-        early = max(0, dropped(capture.interface) - early_before)
-        return {"dropped": early + ((drops(pid) - before) & 0xFFFFFFFF), "early": early}
+        def counts() -> Captured:
+            early = max(0, dropped(capture.interface) - before)
+            return {"dropped": early + lost(), "early": early, "told": told}
 
-    yield counts
+        yield counts
 
 
 def dropped(interface: str) -> int:
     """Packets that the interface dropped on receipt, missed ones included (/proc/net/dev)."""
     return interfaces(read("/proc/net/dev")).get(interface, [0] * 4)[3]
-
-
-def drops(pid: int) -> int:
-    """The drops of the packet sockets of the process; TrialError if they are unknown."""
-    try:
-        own = inodes(pid)
-        rows = [row for row in packet_sockets.read(Live()) if row.inode in own]
-    except (OSError, ValueError) as error:
-        because = getattr(error, "strerror", None) or error
-        raise TrialError(f"cannot read the packet sockets of process {pid}: {because}") from None
-    if not rows:
-        raise TrialError(f"process {pid} has no packet socket in this network namespace")
-    if any(row.ring_version is not None for row in rows):
-        raise TrialError(
-            f"process {pid} captures into a ring; only that process can read its losses"
-        )
-    if any(row.drops is None for row in rows):
-        raise TrialError(f"this kernel does not report the losses of process {pid}")
-    return sum(row.drops or 0 for row in rows)
-
-
-def inodes(pid: int) -> frozenset[int]:
-    """The inodes of the open sockets of a process; OSError if it is gone or of another user."""
-    folder = f"/proc/{pid}/fd"
-    numbers = set()
-    for name in os.listdir(folder):
-        try:
-            link = os.readlink(f"{folder}/{name}")
-        except FileNotFoundError:
-            continue  # closed meanwhile
-        if link.startswith("socket:["):
-            numbers.add(int(link[8:-1]))
-    return frozenset(numbers)
 
 
 TOOL: Final = "capture"
@@ -207,7 +173,7 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
     sizes = o.sizes or ((o.length,) if o.length else PAYLOADS)
     nic = trial.samples.about["here"]["links"].get(interface, {})
     each = max(0.3, o.seconds / len(sizes))
-    rows = []
+    rows, details = [], dict[str, object]()
     with ExitStack() as stack:
         deaf = trial.here.start("udp_sink", {"port": o.port or 0, "at": own, "deaf": True})
         port = stack.enter_context(deaf).wait_for("port")["port"]
@@ -216,7 +182,9 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
             options = CaptureOptions(interface, port, ":" in own, o.cpu_here, o.window or 0)
             with captor(trial, options) as counts:
                 offered = send(trial, own, port, {"size": size, "seconds": each, "rate": rate})
-                rows.append(row(size, offered, counts(), nic))
+                found = counts()
+                rows.append(row(size, offered, found, nic))
+                details |= {"losses": found["told"]} if "told" in found else {}
     sent = sum(r["sent"] for r in rows)
     captured = sum(r["captured"] for r in rows)
     if not sent:
@@ -226,7 +194,7 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
         bits_per_second=last["capture_bits"],
         sent_bits_per_second=min(8 * r["frame"] * r["offered_pps"] for r in rows),
         loss=Loss(sent, min(sent, captured)),
-        details={"interface": interface, "points": rows},
+        details={"interface": interface, **details, "points": rows},
     )
 
 
