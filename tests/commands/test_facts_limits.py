@@ -73,22 +73,37 @@ def test_a_day_at_39_gigabits_moves_420_terabytes() -> None:
     assert "take" in limits.text(none)[-1]
 
 
-@pytest.mark.parametrize(
+@folded(
     ("words", "usable", "said"),
-    [("3x8", 63.015e9, "enough"), ("gen2x8", 32e9, "too little"), ("6x16", 1024e9, "enough")],
-)
-def test_a_slot_holds_a_link_or_not(words: str, usable: float, said: str) -> None:
-    found = limits.limits(parsed("--speed", "40G", "--slot", words))
-    assert found["slot"]["usable"] == pytest.approx(usable, rel=1e-3)
-    assert limits.text(found)[-1].endswith(f"carry data: {said} for this link")
+    [("slot 3x8", 63.015e9, "63% of it; about 80% carry data: enough"),
+     ("slot gen2x8", 32e9, "125% of it; about 80% carry data: too little"),
+     ("slot 6x16", 1024e9, "4% of it; about 80% carry data: enough"),
+     ("bus 64x533", 34.112e9, "117% of it; about 70% carry data: too little")],
+)  # fmt: skip
+def test_a_slot_or_bus_holds_a_link_or_not(words: str, usable: float, said: str) -> None:
+    name, value = words.split()
+    found = limits.limits(parsed("--speed", "40G", f"--{name}", value))
+    assert found[name]["usable"] == pytest.approx(usable, rel=1e-3)
+    assert limits.text(found)[-1].endswith(f"this link takes {said}")
+
+
+def test_the_bus_of_cern_has_1064_megabytes_of_which_744_were_reached() -> None:
+    found = limits.limits(parsed("--speed", "5.952G", "--bus", "64x133"))
+    assert found["bus"]["usable"] == 8 * 1064e6
+    assert found["bus"]["carries"] == pytest.approx(8 * 744e6, rel=0.002)
+    assert limits.text(found)[-2:] == [
+        "  a bus of 64 bits at 133 MHz has 8.51 Gb/s for both ways and all its cards",
+        "  this link takes 70% of it; about 70% carry data: enough",
+    ]
 
 
 @folded(
     "words",
     ["--transfer x", "--transfer TB", "--transfer=-1G", "--transfer 1e30", "--transfer i",
-     "--slot 3", "--slot 9x8", "--slot 3x5", "--slot x"],
+     "--slot 3", "--slot 9x8", "--slot 3x5", "--slot x", "--bus 16x133",
+     "--bus 64x1", "--bus 64"],
 )  # fmt: skip
-def test_a_size_or_slot_that_is_none_is_refused(words: str) -> None:
+def test_a_size_slot_or_bus_that_is_none_is_refused(words: str) -> None:
     with pytest.raises(argparse.ArgumentError, match="is not a "):
         parsed(*words.split())
 

@@ -3,6 +3,7 @@
 nettop limits --speed 25G                       packet rates and goodput of 25 Gbit/s
 nettop limits --speed 10G --mtu 9000 --rtt 20ms     and the windows for a round trip of 20 ms
 nettop limits --speed 40G --transfer 420TB --slot 3x8    how long it takes; what a slot carries
+nettop limits --bus 64x133                      and a PCI-X bus
 
 This command measures nothing. `--rtt` adds the bandwidth-delay product and the rate of common
 window sizes.
@@ -25,6 +26,7 @@ RINGS: Final = (256, 512, 1024, 4096, 8192)
 WINDOWS: Final = (212_992, 6 << 20, 16 << 20, 128 << 20)
 LARGEST_MTU: Final = 65536
 GENERATIONS: Final = {"1": 2.5, "2": 5.0, "3": 8.0, "4": 16.0, "5": 32.0, "6": 64.0}  # GT/s a lane
+CLOCKS: Final = ("33", "66", "100", "133", "266", "533")  # MHz of a PCI or PCI-X bus
 MIB: Final = 1 << 20
 DAY: Final = 86400.0  # seconds
 
@@ -54,12 +56,25 @@ def volume(text: str) -> int:
     return int(value)
 
 
-def slot(text: str) -> tuple[float, int]:
-    """GT/s and lanes of `3x8`: generation and lanes of a PCI Express slot; for argparse."""
+def slot(text: str) -> dict[str, float]:
+    """What a PCI Express slot such as `3x8` (generation, lanes) has and carries; for argparse."""
     generation, _, lanes = text.lower().removeprefix("gen").partition("x")
     if generation not in GENERATIONS or lanes not in ("1", "2", "4", "8", "16"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a slot such as 3x8: generation x lanes")
-    return GENERATIONS[generation], int(lanes)
+    speed, wide = GENERATIONS[generation], int(lanes)
+    usable = f.pcie_usable(speed, wide)
+    return {"gigatransfers": speed, "lanes": wide, "usable": usable,
+            "carries": f.SLOT_SHARE * usable}  # fmt: skip
+
+
+def bus(text: str) -> dict[str, float]:
+    """What a PCI or PCI-X bus such as `64x133` (bits, MHz) has and carries; for argparse."""
+    bits, _, clock = text.lower().partition("x")
+    if bits not in ("32", "64") or clock not in CLOCKS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a bus such as 64x133: bits x MHz")
+    usable = f.bus_usable(int(bits), int(clock))
+    return {"bits": int(bits), "megahertz": int(clock), "usable": usable,
+            "carries": f.BUS_SHARE * usable}  # fmt: skip
 
 
 def tags(text: str) -> int:
@@ -87,6 +102,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--slot", type=slot, metavar="GENxLANES", help="what a PCI Express slot carries: 3x8"
+    )
+    parser.add_argument(
+        "--bus", type=bus, metavar="BITSxMHZ", help="what a PCI or PCI-X bus carries: 64x133"
     )
     json_argument(parser)
 
@@ -154,12 +172,9 @@ def limits(args: argparse.Namespace) -> dict[str, Any]:
             "seconds": 8 * args.transfer / goodput if goodput else None,
             "one_day": 8 * args.transfer / DAY,
         }
-    if args.slot:
-        usable = f.pcie_usable(*args.slot)
-        document["slot"] = {
-            "gigatransfers": args.slot[0], "lanes": args.slot[1], "usable": usable,
-            "carries": f.SLOT_SHARE * usable,
-        }  # fmt: skip
+    for name in ("slot", "bus"):
+        if place := getattr(args, name):
+            document[name] = {**place, "taken": rate / place["usable"]}
     return document
 
 
@@ -219,8 +234,8 @@ def text(document: Mapping[str, Any]) -> list[str]:
         ]
     if "transfer" in document:
         out += ["", _transfer(document["transfer"])]
-    if "slot" in document:
-        out += ["", *_slot(document["slot"], document["speed"])]
+    for place in (document[name] for name in ("slot", "bus") if name in document):
+        out += ["", *_carried(place)]
     return out
 
 
@@ -232,12 +247,19 @@ def _transfer(one: Mapping[str, float]) -> str:
     )
 
 
-def _slot(one: Mapping[str, float], speed: float) -> tuple[str, str]:
-    usable, carries = (units.scaled(rate, "b/s") for rate in (one["usable"], one["carries"]))
-    holds = "enough" if one["carries"] >= speed else "too little"
-    return (
-        f"  a slot of {one['lanes']} lanes at {one['gigatransfers']:g} GT/s has {usable} one way",
-        f"  after line coding; about {carries} of it carry data: {holds} for this link",
+def _carried(one: Mapping[str, float]) -> tuple[str, str]:
+    """A slot or bus, and which share of it the link takes."""
+    usable = units.scaled(one["usable"], "b/s")
+    if "lanes" in one:
+        what = f"a slot of {one['lanes']} lanes at {one['gigatransfers']:g} GT/s"
+        first = f"{what} has {usable} one way after line coding"
+    else:
+        what = f"a bus of {one['bits']} bits at {one['megahertz']} MHz"
+        first = f"{what} has {usable} for both ways and all its cards"
+    share = one["carries"] / one["usable"]
+    holds = "enough" if one["taken"] <= share else "too little"
+    return f"  {first}", (
+        f"  this link takes {one['taken']:.0%} of it; about {share:.0%} carry data: {holds}"
     )
 
 

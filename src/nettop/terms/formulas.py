@@ -158,6 +158,7 @@ def sequence_wrap(rate: float) -> float:
 
 
 SLOT_SHARE: Final = 0.80  # of the slot's rate after coding that carries data
+BUS_SHARE: Final = 0.70  # of a parallel bus, one way (Hisdal, CERN 2003, section 4.1.2)
 
 
 def pcie_usable(gigatransfers: float, lanes: int) -> float:
@@ -168,6 +169,11 @@ def pcie_usable(gigatransfers: float, lanes: int) -> float:
     """
     coding = 0.8 if gigatransfers < 8 else 128 / 130 if gigatransfers < 64 else 1.0
     return gigatransfers * 1e9 * lanes * coding
+
+
+def bus_usable(bits: int, megahertz: float) -> float:
+    """Bit/s of a PCI or PCI-X bus: of both directions and of all its cards together."""
+    return bits * megahertz * 1e6
 
 
 def latency_slope(memory: float, bus: float, wire: float) -> float:
