@@ -1,5 +1,6 @@
 """The footer has the keys of this pane and this row, and always the help."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,7 +91,8 @@ def test_ten_or_eleven_panes_leave_room_for_keys(
     for here in every:
         view = View(pane=here)
         titles, shown = page.footer_parts(scene, view, width)
-        text = text_of(page.footer(scene, view, width))
+        foot = [page.footer(scene, view, width)]
+        text = text_of(foot[0])
         known = hints.hints(scene, view)
         assert len(text) == width
         assert [name for name, _ in titles] == list(every)
@@ -101,7 +103,7 @@ def test_ten_or_eleven_panes_leave_room_for_keys(
         if width >= 80:
             assert dict(titles)[here].split()[0] == every[here].TITLE.split()[0]
         for name, _ in titles:
-            assert page.pane_at(scene, view, width, text.index(f" {every[name].KEY}") + 1) == name
+            assert page.pane_at(scene, view, foot, text.index(f" {every[name].KEY}") + 1) == name
 
 
 TITLES = [(name.lower(), name) for name in ("NIC", "Cores", "Advisor", "History", "Journal")]
@@ -155,17 +157,36 @@ def test_the_keys_follow_the_row() -> None:
     assert "Ctrl-X stop" in footer(running, on, 120)
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_click_on_a_key_of_the_footer_does_it(width: int) -> None:
+@pytest.mark.parametrize(
+    ("width", "name", "verb"), [(80, "a apply", "apply"), (120, "a apply", "apply"),
+                                (120, "m mute", "mute")]
+)  # fmt: skip
+def test_a_click_on_a_key_does_it_beside_its_object_and_in_the_footer(
+    width: int, name: str, verb: str
+) -> None:
     scene = lossy()
     view = cursor.bound(View(pane="advisor").at(on=RING.id), scene)
     rows = page.compose(scene, view, width, 24)
-    x = text_of(rows[-1]).index("a apply") + 2
-    _, ask = mouse.clicked((x, 23), rows, view, scene)
+    y = next(at for at, row in enumerate(rows) if f" {name}" in text_of(row))
+    _, ask = mouse.clicked((text_of(rows[y]).index(name) + 2, y), rows, view, scene)
     assert ask is not None
-    assert (ask.verb, ask.target) == ("apply", RING.id)
+    assert (ask.verb, ask.target) == (verb, RING.id)
     shown, _ = mouse.clicked((text_of(rows[-1]).index("? help"), 23), rows, view, scene)
     assert shown.help
+
+
+@folded("width", [80, 120, 200])
+@folded("pane", panes.names())
+@folded("scene", [lossy, storied])
+def test_a_key_is_told_beside_its_object_or_in_the_footer(
+    scene: Callable[[], Scene], pane: str, width: int
+) -> None:
+    view = page.painted(scene(), View(pane=pane), width, 40)
+    *rows, foot = map(text_of, page.compose(scene(), view, width, 40))
+    for one in hints.hints(scene(), view):
+        told = f" {one.key} {one.text}"
+        beside = sum(told in row for row in rows)
+        assert not (beside and told in foot), told
 
 
 def test_the_palette_begins_with_what_can_be_done_here() -> None:

@@ -81,10 +81,9 @@ def test_the_preview_is_the_pane_that_changes() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
-def test_the_key_that_writes_is_in_the_footer_and_the_help(size: tuple[int, int]) -> None:
+def test_the_key_that_writes_is_told_once(size: tuple[int, int]) -> None:
     view = keys(at("theme"), "right")
-    footer = words(page.compose(scene(), view, *size)).splitlines()[-1]
-    assert "w write" in footer
+    assert words(page.compose(scene(), view, *size)).count("w write") == 1
     assert press("w", "w", view, scene())[1] == Ask("write", value="theme")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from ..terms.text import cells
+from ..terms.text import Line, cells, text_of
 from ..views.ask import Hint
 from ..views.scene import IN_FORCE, Scene
 from ..views.view import View
@@ -47,6 +48,12 @@ def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
     fixed = CHANGES if scene.fixed else CHANGES - PLAYED if scene.plays else frozenset()
     barred = fixed | scene.barred
     return tuple(one for one in every if one.action not in barred)
+
+
+def untold(known: tuple[Hint, ...], above: Iterable[Line]) -> tuple[Hint, ...]:
+    """The hints that no painted row tells in the same words, beside what the key is for."""
+    told = "".join(f"\n {text_of(row)}" for row in above)
+    return tuple(one for one in known if f" {one.key} {one.text}" not in told)
 
 
 def fixed(scene: Scene, view: View) -> tuple[Hint, ...]:

@@ -164,7 +164,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
         return ()
     can = here and may_set(scene) and not fixed(scene, here)
     known = (Hint("Enter", "set", "enter"),) if can else ()
-    return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
+    return (*known, Hint("i", "next", "interface"), Hint("/", "filter", "filter"),
             Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
 
 

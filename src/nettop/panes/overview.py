@@ -77,9 +77,13 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     source = "show" if here.startswith(OTHERS) else "why" if here in finding_ids(scene) else ""
     known = (Hint("Enter", source, "enter"),) if source else ()  # the finding there may be gone
     found = foremost(scene, view)
-    other = "show tx" if found is not None and found.direction == "rx" else "show rx"
-    ways = (Hint("I", other, "invert"),) if found is not None else ()
+    ways = (_other_way(found),) if found is not None else ()
     return (*known, *ways, Hint("i", "interface", "interface"))
+
+
+def _other_way(found: Limit) -> Hint:
+    """The limit of the other direction."""
+    return Hint("I", "show tx" if found.direction == "rx" else "show rx", "invert")
 
 
 def row_at(scene: Scene, view: View, at: Pointer) -> str:
@@ -150,10 +154,10 @@ def _remarks(scene: Scene, found: Limit | None) -> list[str]:
     many = [text] if (text := limit.problems(scene)) else []
     if found is None:
         return many
-    ways = [f"I: {'send' if found.direction == 'rx' else 'receive'}"]
+    way = _other_way(found)
     since = moves(found) and found.since > 0 and scene.wall - found.since >= SECONDS
     held = [_since(scene.wall - found.since)] if since else []
-    return [*held, *ways, *many]
+    return [*held, f"{way.key} {way.text}", *many]
 
 
 def _since(duration: float) -> str:

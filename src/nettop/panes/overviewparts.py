@@ -30,7 +30,7 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The table of interfaces in `height` lines and its title; [] where it has no room."""
     table = interfaces.lines(scene, view, width - 2, height)
     title = f"INTERFACES · {scene.window}"
-    return part(title, "wire · i: next", table, width) if table else []
+    return part(title, "wire · i interface", table, width) if table else []
 
 
 def cores(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ..facts import Facts
 from ..sampling.refresh import LOOK, QUIET_LOOK
-from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, wrap
+from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, text_of, wrap
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
@@ -137,8 +137,8 @@ def fit_to(row: Line, width: int) -> Line:
     return row if line_cells(row) <= width else fit_line(row, max(0, width))
 
 
-def footer(scene: Scene, view: View, width: int) -> Line:
-    """The panes, and the keys for the pane and row shown; or the text that is typed."""
+def footer(scene: Scene, view: View, width: int, above: Sequence[Line] = ()) -> Line:
+    """The panes, and the keys that no row `above` it tells; or the text that is typed."""
     if view.typing:
         return fit_line(
             line(
@@ -158,7 +158,7 @@ def footer(scene: Scene, view: View, width: int) -> Line:
         prompt = line((f" {name} ", "key"), typed(view), (offer, "dim"))
         return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
-    titles, shown = footer_parts(scene, view, width)
+    titles, shown = footer_parts(scene, view, width, above)
     for name, text in titles:
         here = name == view.pane
         parts.append((f" {pane(name).KEY}", "key" if not here else "select"))
@@ -170,14 +170,15 @@ def footer(scene: Scene, view: View, width: int) -> Line:
 
 
 def footer_parts(
-    scene: Scene, view: View, width: int
+    scene: Scene, view: View, width: int, above: Sequence[Line] = ()
 ) -> tuple[list[tuple[str, str]], tuple[Hint, ...]]:
     """The panes' names and titles at the left, and the keys at the right; both fit in the width.
 
-    In a question and a field the keys are those that have a meaning there.
+    A key that a row `above` tells beside its object is not told again. In a question and a field
+    the keys are those that have a meaning there.
     """
     fixed = hints.fixed(scene, view)
-    known = fixed or hints.hints(scene, view)
+    known = fixed or hints.untold(hints.hints(scene, view), above)
     titles = [(name, pane(name).TITLE) for name in names()]
     shown = shortened(titles, view.pane, width, hints.needed(known, width, field=bool(fixed)))
     room = width - sum(2 + len(text) for _, text in shown)
@@ -186,14 +187,15 @@ def footer_parts(
     return shown, hints.fitting(known, room)
 
 
-def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
-    """The action of the key at that column of the footer; empty for none."""
-    _, shown = footer_parts(scene, view, width)
-    at = width + 1 - sum(map(hints.width_of, shown))
-    for hint in shown:
-        if at <= x < at + hints.width_of(hint) - 2:
-            return hint.action
-        at += hints.width_of(hint)
+def hint_at(scene: Scene, view: View, row: Line, x: int) -> str:
+    """The action of the key that is told at that column of a painted row; empty for none."""
+    text = text_of(row)
+    known = hints.fixed(scene, view) or (*hints.hints(scene, view), hints.HELP, hints.QUIT)
+    for one in known:
+        told = f"{one.key} {one.text}"
+        at = text.find(f" {told}") + 1
+        if at and at <= x < at + len(told):
+            return one.action
     return ""
 
 
@@ -213,10 +215,10 @@ def shortened(
     return list(next(fitting, alone).items())
 
 
-def pane_at(scene: Scene, view: View, width: int, x: int) -> str:
+def pane_at(scene: Scene, view: View, rows: Sequence[Line], x: int) -> str:
     """The pane whose title is at that column of the footer; empty for none."""
-    at = 0
-    for name, text in footer_parts(scene, view, width)[0]:
+    at, width = 0, line_cells(rows[-1]) if rows else 0
+    for name, text in footer_parts(scene, view, width, rows[:-1])[0]:
         wide = 2 + len(text)
         if at <= x < at + wide:
             return name
@@ -335,7 +337,7 @@ def compose(
     out += question
     out += extra
     if framed:
-        out.append(footer(scene, view, width))
+        out.append(footer(scene, view, width, out))
     return [fit_line(row, width) for row in out[:height]]
 
 

@@ -15,24 +15,24 @@ from . import keys
 
 
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
-    """A click: the footer's titles and keys do what they say; a heading of a column sorts by it.
+    """A click: titles in the footer and keys do what they say; a heading of a column sorts by it.
 
     A row gets the cursor, then opens. While a question is open, only its Esc can be clicked. `at`
     is column and row; `rows` and `scene` are those that were painted last.
     """
     x, y = at
-    width = sum(len(text) for text, _ in rows[-1]) if rows else 0
     if scene.question is not None:  # only Enter agrees: it is read before it is typed
-        gone = y == len(rows) - 1 and page.hint_at(scene, view, width, x) == "dismiss"
+        gone = y == len(rows) - 1 and page.hint_at(scene, view, rows[y], x) == "dismiss"
         return view, Ask("dismiss") if gone else None
     if view.help:
-        closes = y == len(rows) - 1 and page.hint_at(scene, view, width, x) == "escape"
+        closes = y == len(rows) - 1 and page.hint_at(scene, view, rows[y], x) == "escape"
         return keys.press("escape", None, view, scene) if closes else (view, None)
-    name = page.pane_at(scene, view, width, x)
+    name = page.pane_at(scene, view, rows, x)
     if y == len(rows) - 1 and name:
         return replace(view, pane=name, help=False, back=()), None
-    if y == len(rows) - 1:
-        return keys.act(page.hint_at(scene, view, width, x), view, scene)
+    action = page.hint_at(scene, view, rows[y], x) if 0 <= y < len(rows) else ""
+    if action or y == len(rows) - 1:
+        return keys.act(action, view, scene)
     if (title := _heading_at(rows, at)) in pane(view.pane).orders(view) and title:
         return _sorted(view, title), None
     row_at = pane(view.pane).row_at
