@@ -112,10 +112,12 @@ def possible(of: study.Study, rows: Sequence[dict[str, Any]], speed: float) -> N
     """Void the rates of TCP above what the emulated link carries: a queue was emptied."""
     packets = {point.name: point.mtu or LINKS["mtu"].get(of.id, 9000) for point in of.points}
     for row in rows if of.tool != "capture" else ():
+        if "unit" in row:  # no rate
+            continue
         most = checks.SLACK * formulas.tcp_goodput(speed, packets[row["point"]])
         if row.get("measured", 0) * of.scale > most:
-            value, unit = row.pop("measured"), row.get("unit", of.unit)
-            row["skipped"] = f"void: {value:.4g} {unit} is more than the link carries"
+            value = row.pop("measured")
+            row["skipped"] = f"void: {value:.4g} {of.unit} is more than the link carries"
 
 
 def run_path(name: str, rtt: float, args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
@@ -200,7 +202,8 @@ def ruled(
     path, unit = point.figure or of.figure, row.get("unit", of.unit)
     if "measured" in row and "points" in row:
         row |= repeat.spacing(path, row["points"])
-        if found := re.fullmatch(r"details\.points\.(\d+)\.(\w+)", path):
+        found = re.fullmatch(r"details\.points\.(\d+)\.(\w+)", path)
+        if found and "samples" not in row:
             row["measured"] = row["points"][int(found[1])][found[2]] / (point.scale or of.scale)
     if slow := re.fullmatch(
         r"void: offered (\S+) (.)b/s of .*: (the sender .*)", row.get("skipped", "")

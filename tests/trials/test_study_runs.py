@@ -1,6 +1,7 @@
 """Runs of a study: repeats in turn, settings that harm, and what its figures are drawn from."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,38 @@ def test_a_point_of_another_unit_is_in_no_bar(alone: pytest.MonkeyPatch) -> None
     bars, *_ = reports.report({"kind": "study", "schema": 1, "id": "x", **found}).figures
     assert bars.names == ("on", "off")
     assert {point.x for series in bars.series for point in series.points} == {"on", "off"}
+
+
+def test_a_figure_of_the_interface_that_carries_the_test(alone: pytest.MonkeyPatch) -> None:
+    """NST counts the ACK packets of the receiver; the name of its interface may have dots."""
+    counts = {"rx_bytes": 9e9, "tx_bytes": 1e6, "tx_packets_per_second": 7100.0}
+    side = Side(interfaces={"lo": {"rx_bytes": 5, "tx_bytes": 5}, "eth0.7": counts})
+    answer = replace(result(5e6), here=side)
+    figure = "interfaces.here.{nic}.tx_packets_per_second"
+    acks = {"name": "acks", "published": "–", "of": "on", "figure": figure, "unit": "packets/s",
+            "scale": 1}  # fmt: skip
+    alone.setattr("nettop.trials.run.run", lambda *_: answer)
+    table = {**TABLE, "point": [*TABLE["point"], acks]}
+    assert repeat.run(study.parse("s", table), Options())["rows"][2]["measured"] == 7100
+    idle = replace(answer, here=Side())
+    alone.setattr("nettop.trials.run.run", lambda *_: idle)
+    found = repeat.run(study.parse("s", table), Options())["rows"][2]
+    assert found["skipped"] == f"the result has no {figure}"
+
+
+def test_sizes_of_one_spacing_have_no_curve_over_it(alone: pytest.MonkeyPatch) -> None:
+    sizes: list[dict[str, Any]] = [
+             {"size": size, "spacing_us": 0.0, "offered_us": 5.0, "wire_bits": size * 1e6,
+              "loss": 0.0, "gaps": []} for size in (1000, 8000)]  # fmt: skip
+    points = [
+        {"name": "1000 bytes", "published": "–", "figure": "details.points.0.wire_bits"},
+        {"name": "8000 bytes", "published": 9, "of": "1000 bytes",
+         "figure": "details.points.1.wire_bits"},
+    ]  # fmt: skip
+    alone.setattr("nettop.trials.run.run", lambda *_: result(5e6, details={"points": sizes}))
+    table = {**TABLE, "tool": "udp-sweep", "point": points}
+    found = repeat.run(study.parse("s", table), Options())
+    assert [row["measured"] for row in found["rows"]] == [1000, 8000]
+    drawn = reports.report({"kind": "study", "schema": 1, "id": "x", **found})
+    (curve,) = drawn.figures
+    assert (curve.mark, curve.x) == ("line", "bytes")

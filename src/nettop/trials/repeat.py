@@ -265,9 +265,13 @@ def _unsettable(wanted: tuple[str, str]) -> str:
 
 
 def _value(path: str, result: TrialResult) -> float:
-    """The number at this path of the result; TrialError if there is none."""
+    """The number at this path of the result; TrialError if there is none.
+
+    `{nic}` is the interface of this host that moved the most.
+    """
     value: object = result.document()
-    for step in path.split("."):
+    for name in path.split("."):
+        step = (result.here.busiest() or name) if name == "{nic}" else name
         try:
             value = (
                 value[int(step)]

@@ -4,7 +4,8 @@ A study is `rules/studies/<paper>-<table>.toml`:
 
     title, paper, place    the repeated table, and where it is published
     tool                   the test tool
-    figure                 path of the figure in the result: `bits_per_second`, `loss.percent`, …
+    figure                 path of the figure in the result: `bits_per_second`, `loss.percent`,
+                           `interfaces.here.{nic}.tx_packets`, …
     unit, scale            the published unit, in bit/s or our unit of the figure (Mbit/s: 1e6)
     encodes                ids of the knowledge base
     requires, notes        sentences: what the pair of hosts must have; what the "Paper: " says,

@@ -62,11 +62,12 @@ def _figures(unit: str, rows_of: list[Document]) -> tuple[Figure, ...]:
 
 
 def _distributions(points: list[Document]) -> Iterator[Figure]:
-    """Histogram, or rate and loss by spacing, of the points that have them; equal ones once."""
+    """Histogram, or rate and loss by spacing, of the points that have several; equal ones once."""
     seen = []
     for row in points:
         samples = {"latency": row.get("latency"), "details": {"points": row.get("points")}}
-        if samples["latency"] is None and row.get("points") is None:
+        spacings = {point.get("spacing_us") for point in rows(row.get("points"))}
+        if samples["latency"] is None and len(spacings) < 2:
             continue
         shape = [point.get("size") for point in rows(row.get("points"))]
         if shape not in seen:
