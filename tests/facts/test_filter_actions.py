@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from flow_tables import HOST, joined
+import pytest
+from flow_tables import HOST, joined, link
 
 from nettop.collect import drop_reasons
 from nettop.collect.filters import Row
@@ -32,6 +33,18 @@ def test_drops_and_redirects_are_called_as_tc_does_and_what_drops_nothing_is_lef
         "redirect to ifb0"
     ]
     assert told(drops=0, packets=9) == []
+
+
+@pytest.mark.parametrize(("found", "told"), [
+    ({"up": True}, []), ({"up": True, "carrier": True}, []),
+    ({"up": True, "carrier": False}, ["redirect to ifb0"]), ({"up": False}, ["redirect to ifb0"]),
+])  # fmt: skip
+def test_what_the_queue_behind_a_redirect_drops_is_not_the_filters(
+    found: dict[str, bool], told: list[str]
+) -> None:
+    redirect = row(1, 9, action="redirect", rate=None, target="ifb0")
+    tables = {**HOST, "filters": [redirect], "links": [*HOST["links"], link("ifb0", 9, **found)]}
+    assert [one.action for one in joined(tables, tables).more["filter"]] == told
 
 
 def test_a_drop_at_a_hook_of_tc_names_the_action_that_counts_it_or_the_programs_there() -> None:

@@ -88,7 +88,7 @@ def test_a_shaper_has_one_name_wherever_its_limit_is_told() -> None:
     facts = labelled(replace(scene.facts, flows=(flow,), limits=(one,)))
     (flow,) = facts.flows
     scene = replace(scene, facts=facts)
-    assert words.limited(one) == "limited by the traffic shaper tbf"
+    assert words.limited(one) == "limited by the traffic shaper tbf of eth0"
     for width in (118, 78):
         assert "traffic shaper" in text_of(flowlist.lines(scene, (flow,), width, 2)[1])
     assert spoken("flow.limit", flow.limit, flow) == "the traffic shaper tbf"  # in titles

@@ -111,11 +111,16 @@ class Filter:
 
 
 def _filters(frame: Frame, facts: object) -> tuple[Filter, ...]:  # noqa: ARG001
-    """Those that have dropped a packet since they exist."""
+    """Those that have dropped a packet since they exist.
+
+    What an interface that is up does not take of what is redirected to it, that interface drops, in
+    its queue (net/sched/act_mirred.c, tcf_mirred_to_dev(): one that is down is not asked).
+    """
+    takes = {one.interface for one in frame.rows("links") if one.up and one.carrier is not False}
     found = []
     for entry in frame.tables.get("filters", ()):
         row, taken, drops = entry.now, entry.rate("packets"), entry.rate("drops")
-        if not row.drops:
+        if not row.drops or row.target in takes:
             continue
         found.append(
             Filter(
@@ -153,7 +158,8 @@ def dropping(entries: Sequence[Entry[Row]], place: str, nics: Container[str]) ->
 
 
 FILTER = Kind(
-    Filter, "filters", needs=("filters",), build=_filters, parents={"nic": attrgetter("nic")},
+    Filter, "filters", needs=("filters", "links"), build=_filters,
+    parents={"nic": attrgetter("nic")},
     example={"id": "eth0/1:/pref-5", "nic": "eth0", "parent": "1:", "kind": "flower"},
 )  # fmt: skip
 

@@ -89,7 +89,7 @@ def spent(limit: Limit) -> bool:
 
 
 def limited(limit: Limit, where: str | None = None) -> str:
-    """`limited by the qdisc or the congestion window`; `where`: the words for its end."""
+    """`limited by the traffic shaper tbf of ifb0`; `where`: the words for its end."""
     if forwarded(limit):
         by = f"limited by {limit.stage.name}" if limit.stage.name else "which nothing here limits"
         return f"forwarded traffic, {by}"
@@ -102,7 +102,9 @@ def limited(limit: Limit, where: str | None = None) -> str:
     others = " or ".join(declared()[name].words for name in told)
     limits = "limited in part by" if partly(limit) else "limited by"
     limits = "may be limited by" if unread(limit) else limits
-    return f"{limits} {stage(limit.stage)}" + (f" or {others}" if others else "") + place
+    of = limit.stage.name.partition(" of ")[1:] if shaper(limit.stage) else ()
+    by = "".join((stage(limit.stage), *of))
+    return f"{limits} {by}" + (f" or {others}" if others else "") + place
 
 
 def partly(limit: Limit) -> bool:
