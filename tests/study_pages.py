@@ -43,6 +43,7 @@ RESULTS = FOLDER / "results"
 LINKS = tomllib.loads((HERE / "study_links.toml").read_text(encoding="utf-8"))
 NOTES: dict[str, str] = LINKS["notes"]
 LATER = "not measured yet"
+OF_RUNS = ("rtt_ms", "seconds_at_most", "emulated", "congestion")  # no page has them without a run
 # the colours of a page, fixed for a picture in light and in dark documents
 COLOURS = {"--ink": "#808890", "--faint": "#9aa2ab", "--c0": "#3b8fd4", "--c1": "#d9722e",
            "--c2": "#1fa67e", "--c3": "#b55f8f", "--c4": "#a8870f", "--c5": "#5fb0dd",
@@ -172,7 +173,7 @@ def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
     one = study.load(name)
     paper = {"unit", "suspect", "incomparable", "against"}
     trips = {point.rtt_ms for point in one.points}
-    trip = found["conditions"]["here"]["rtt_ms"] if len(trips) == 1 else None
+    trip = found["conditions"]["here"].get("rtt_ms") if len(trips) == 1 else None
     found["rows"] = [
         ruled(
             one,
@@ -186,9 +187,14 @@ def told(name: str, found: dict[str, Any]) -> dict[str, Any]:
     here = [
         text for names, text in NOTES.items() if any(map(partial(fnmatch, name), names.split()))
     ]
+    later = any(row.get("skipped") == LATER for row in found["rows"])
+    kept = [text for text in one.notes if not (later and text.startswith("Here: "))]
     found |= {"title": one.title, "place": one.place, "requires": list(one.requires),
-              "notes": [*one.notes, *(f"Here: {text}" for text in here)]}  # fmt: skip
+              "notes": [*kept, *(f"Here: {text}" for text in here)]}  # fmt: skip
     found["conditions"]["published"] = dict(one.conditions)
+    if not any("measured" in row or "offered" in row for row in found["rows"]):
+        for key in OF_RUNS:
+            found["conditions"]["here"].pop(key, None)
     return found
 
 

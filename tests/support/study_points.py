@@ -55,11 +55,16 @@ def within(found: Found, names: Iterable[str]) -> float:
 
 def between(found: Found) -> float:
     """The largest factor between runs of one state on two pages, without a round trip."""
+    return max(map(factor, pooled({name: found[name] for name in near(found)}).values()))
+
+
+def pooled(found: Found) -> dict[tuple[object, ...], list[float]]:
+    """By state the rates of TCP of all pages."""
     every: dict[tuple[object, ...], list[float]] = defaultdict(list)
-    for name in near(found):
+    for name in found:
         for key, some in repeated(name, found).items():
             every[key] += some
-    return max(map(factor, every.values()))
+    return every
 
 
 def near(found: Found) -> list[str]:
@@ -80,25 +85,26 @@ def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[st
     if some and any("seconds" in point.options for point in of.points):
         worst = max(some.values(), key=factor)
         low, high = min(worst), max(worst)
+        seconds = found[name]["conditions"]["here"]["seconds_at_most"]
         yield (
-            "Here: one run of at most 2 s a cell: points that differ only in their seconds "
-            f"are repetitions; they differ by up to a factor of {factor(worst):.2g} "
+            f"Here: one run of at most {seconds:g} s a cell: points that differ only in their "
+            f"seconds are repetitions; they differ by up to a factor of {factor(worst):.2g} "
             f"({low:.2g} to {high:.2g} {of.unit})."
         )
     others = [study.load(other) for other in found if other != name]
     twins = [
-        other.id for other in others
+        f"{other.id} ({found[other.id]['conditions']['here']['rtt_ms']:g} ms)" for other in others
         if len(own) > 1 and {state(other, point) for point in other.points} == own
         and any("measured" in row for row in found[other.id]["rows"])
         and any("measured" in row for row in found[name]["rows"])
     ]  # fmt: skip
     if twins:
-        yield f"Here: the same states as in {' and '.join(twins)}; only load and chance differ."
+        yield f"Here: the same states as in {', '.join(twins)}; in brackets the round trip there."
     yield f"Here: the direction of the paper: {direction(name, found, directions)}."
 
 
 def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
-    """At which changes of the paper those here went the same way, by more than runs differ."""
+    """At which changes of the paper those here went the same way: all runs of both states apart."""
     rows = {row["point"]: row for row in found[name]["rows"]}
     if not any("measured" in row for row in rows.values()):
         return "not tested, no point has a value"
@@ -107,16 +113,11 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             return said
     if study.load(name).figure == "loss.percent":
         lost = [row["measured"] > 0 for row in rows.values() if lossy(row)]
-        where = f"the points with a loss in the paper ({len(lost)})"
+        where = f"the points with a value here and a loss in the paper ({len(lost)})"
         return f"seen at {sum(lost)} of {where}" if any(lost) else f"not seen, no loss at {where}"
-    names = far(found) if name in far(found) else near(found)
-    least = within(found, names)
-    own = study.load(name)
-    kinds = {point.name: state(own, point) for point in own.points}
-    every = repeated(name, found)
-    seen: dict[str, bool] = {}
-    other: dict[str, bool] = {}
-    open_ = set()
+    kinds = {point.name: state(study.load(name), point) for point in study.load(name).points}
+    every = pooled(found)
+    changes: dict[str, dict[str, None]] = defaultdict(dict)
     for point, row in rows.items():
         base = rows.get(row.get("against", ""), {})
         papers = [
@@ -126,31 +127,21 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
             continue
         here, before = every[kinds[point]], every[kinds[row["against"]]]
         change = median(here) / median(before)
-        words = f"{SECONDS.sub('', point)} ({100 * (change - 1):+.0f} %)"
-        if not apart(here, before, least):
-            open_.add(SECONDS.sub("", point))
-        elif (change > 1) is (papers[0] > papers[1]):
-            seen[words] = True
+        words = SECONDS.sub("", point)
+        if min(map(len, (here, before))) == 1:
+            changes["not resolved, a single run of each state,"][words] = None
+        elif min(here) <= max(before) and min(before) <= max(here):
+            changes["not resolved, the ranges of all runs of these states overlap,"][words] = None
         else:
-            other[words] = True
-    parts = [f"seen at {'; '.join(seen)}"] if seen else []
-    parts += [f"the opposite at {'; '.join(other)}"] if other else []
-    which = "the others" if parts else f"any of {len(open_)} changes"
-    how = f"runs of one state differ as much (up to a factor of {least:.2g})"
-    parts += [f"not resolved at {which}: {how}"] if open_ else []
-    return "; ".join(parts)
+            same = (change > 1) is (papers[0] > papers[1])
+            words += f" ({100 * (change - 1):+.0f} %)"
+            changes["seen" if same else "the opposite"][words] = None
+    return "; ".join(f"{kind} at {'; '.join(words)}" for kind, words in changes.items())
 
 
 def lossy(row: Mapping[str, Any]) -> bool:
     """Whether the point has a value, and a loss in the paper."""
     return "measured" in row and "unit" not in row and (report.middle(row["published"]) or 0) > 0
-
-
-def apart(some: list[float], others: list[float], least: float) -> bool:
-    """Whether the ranges of two states differ; of single runs, by more than runs of one state."""
-    if min(map(len, (some, others))) > 1:
-        return min(some) > max(others) or min(others) > max(some)
-    return factor((median(some), median(others))) > least
 
 
 def wide_area(found: Found) -> tuple[str, list[tuple[bool, float, float]]]:

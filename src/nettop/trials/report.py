@@ -13,7 +13,7 @@ from . import checks
 
 NAMES: Final = {
     "cores": "cores of the two ends", "mtu": "MTU", "nic": "NIC", "os": "OS",
-    "rtt_ms": "round trip in ms", "seconds_at_most": "longest run in s",
+    "rtt_ms": "round trip in ms", "seconds_at_most": "limit of a run in s",
     "speed_mbit": "speed in Mbit/s",
 }  # fmt: skip
 """Conditions whose key is no word."""
