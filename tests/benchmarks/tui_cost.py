@@ -42,7 +42,7 @@ from dataclasses import dataclass
 import goals
 from key_latency import transfer
 
-RATE = re.compile(rb"\d [kMGT]?b/s")  # as nettop draws it
+RATE = re.compile(rb"\d [kMGT]?(?:b/s|pps)")  # as nettop draws it
 NETTOP = [sys.executable, "-m", "nettop"]
 PROGRAMS = {
     "nettop": NETTOP,

@@ -136,10 +136,6 @@ def test_it_rests_for_what_is_left_of_the_interval(
     one.nudge, one.pace, one.single = nudge, pace, True
     assert one._rest(100.0) is True
     assert nudge.waits == ([] if left is None else [left])
-    one.steps, nudge.waits = 1, []  # the second sample comes early: with it there are rates
-    assert one._rest(99.9 + took) is True
-    assert nudge.waits == [pytest.approx(module.FIRST - 0.1)]
-    one.steps, nudge.cleared = 2, 1
     assert (nudge.cleared, one.single) == (1, False)
     for more in (True, False):
         recorded: Any = Source(ends=True)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from hang import until
-from test_engine_loop import engine, notes
+from test_engine_loop import Source, engine, notes
 
 from nettop.facts.losses import Accounting
 from nettop.tui import engine as module
@@ -203,3 +203,31 @@ def test_a_silent_host_is_said_before_it_is_lost(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(one, "_step", lambda _observer: None)
     one._watched(observer, 2.0)
     assert not said
+
+
+@pytest.mark.parametrize(("live", "sampled"), [(True, ["restart", "faults"]), (False, ["faults"])])
+def test_a_host_is_sampled_before_the_rules_are_read_so_that_the_first_picture_has_rates(
+    monkeypatch: pytest.MonkeyPatch, *, live: bool, sampled: list[str]
+) -> None:
+    calls: list[str] = []
+
+    class Beginning(Observer):
+        def __init__(self, _source: object) -> None:
+            super().__init__()
+
+        def look_shortly(self) -> None:
+            assert not calls
+
+        def restart(self, needs: Any) -> None:
+            assert needs
+            calls.append("restart")
+
+        @property
+        def faults(self) -> tuple[str, ...]:
+            calls.append("faults")
+            return ()
+
+    monkeypatch.setattr("nettop.views.observer.Observer", Beginning)
+    one, _ = engine(Source(live=live))
+    one._observer()
+    assert calls == sampled

@@ -35,7 +35,6 @@ Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
 COLLECT_EVERY: Final = 20  # samples between garbage collections: 4 ms each; garbage raises the peak
 SLOW: Final = 3.0  # seconds without an answer of another host after which a note says so
-FIRST: Final = 0.3  # seconds between the first two samples: from then on there are rates
 FREEZE_AT: Final = 5  # sample after which all modules are imported and all caches are filled
 
 
@@ -210,6 +209,8 @@ class Engine(threading.Thread):
         if self.deep:
             observer.deep = True
         observer.look_shortly()
+        if self.source.live and self.source.batches is None:  # rules are read meanwhile
+            observer.restart(pane(self.view.pane).NEEDS)
         if observer.faults:
             now = time.time()
             notes = tuple(Note(f"ignored: {fault}", "bad", now) for fault in observer.faults)
@@ -227,8 +228,6 @@ class Engine(threading.Thread):
             return False
         self.nudge.clear()
         rest = max(self.interval, self.pace)
-        if self.steps == 1 and not source.ends:
-            rest = min(rest, FIRST)
         if self.moves is not None and rest < QUIET_LOOK:
             self._watch(self.moves, begun + QUIET_LOOK)
             return True

@@ -313,9 +313,9 @@ class Observer:
         return Observation(frame, facts, judgement, self.seldom, counting=cost)
 
     def restart(self, wanted: Collection[str] = ()) -> None:
-        """Sample once after a recording in a loop has started again.
+        """Sample once, so that the next sample has rates: at the start, or again.
 
-        The counters of the recording decrease there, so this sample gives no rates. Findings stay.
+        Where a recording in a loop starts again its counters decrease. Findings stay.
         """
         self.sampler, self._begun = self.sampler.anew(), None
         self.sampler.take(self.tables(wanted))
