@@ -65,12 +65,12 @@ def readings(look: Look) -> Iterator[Reading]:
     if not look.sends:
         for before in (arriving(look), redirected(look)):
             if before is not None:
-                yield from _shapers(before)
+                yield from shapers(before)
         return
     for one in leaving(look):
-        yield from _shapers(one)
+        yield from shapers(one)
     for one in stack(look):
-        yield from _shapers(one)
+        yield from shapers(one)
         if one.over == "flow":
             yield from _flow_rate(one)
             yield from _filters(one)
@@ -130,7 +130,7 @@ def _classes(look: Look) -> Iterator[tuple[float | None, list[Entry[Any]]]]:
             yield row.limit, entries
 
 
-def _shapers(look: Look) -> Iterator[Reading]:
+def shapers(look: Look) -> Iterator[Reading]:
     """The fullest qdisc or leaf class with a rate, those above and below it; queues that drop."""
     shaped = []
     kinds = {}  # of qdiscs, by the major number of their classes

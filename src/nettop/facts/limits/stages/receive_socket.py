@@ -19,10 +19,12 @@ from ...flow_words import EVERYWHERE, end
 from .. import Reading
 from ..feeding import cause
 from ..following import BINDS
+from ..interfaces import stack
 from ..looks import Look
 from ..stage import Stage
 from ..window import mean, share
-from . import cpu, path
+from . import cpu, path, queues
+from ._peer_reader import STRETCHED
 
 STAGES: Final = (
     Stage("rcvbuf", "the receive buffer", "the receive buffer of the socket", "SOCKET",
@@ -136,10 +138,27 @@ def _stream(look: Look) -> Iterator[Reading]:
         yield replace(buffer, capacity=None) if pieces and not buffer.held else buffer
     free = 1.0 - max(stands, unread / 2, asks, pieces)
     yield from path.gaps(look, free)
+    yield from _acknowledgements(look, free)
     late = _answers_late(look, name)
     why = late or "no data waits at this end: look at the sender"
     yield Reading("peer", "there", "other end, or the path to it", "inferred", why, None, None,
                   free, how="late" if late else "")  # fmt: skip
+
+
+def _acknowledgements(look: Look, free: float) -> Iterator[Reading]:
+    """The shapers of this host in whose queue its acknowledgements wait: the sender waits for them.
+
+    The round trip of the receiver has that wait. `free`: the share of time without unread data.
+    """
+    trip, least = mean(entry.now.rcv_rtt for entry in look.tcp) or 0.0, look.now("min_rtt")
+    if not least or trip / 1e6 < LONG or trip < STRETCHED * least:
+        return
+    for one in stack(look):
+        for full in queues.shapers(replace(one, direction="tx", rate=0.0)):
+            why = f"its acknowledgements wait there: {units.seconds(trip / 1e6)} from one to the "
+            why += "data that it asks for, where the shortest round trip is "
+            why += f"{units.seconds(least / 1e6)}; {full.because}"
+            yield replace(full, because=why, capacity=None, held=min(full.held, free))
 
 
 def _answers_late(look: Look, name: str) -> str:
