@@ -79,6 +79,12 @@ def test_a_queue_is_named_by_its_kind() -> None:
         assert words.stage(Reading("qdisc", "here", queue)) == text
 
 
+def test_a_thread_that_its_cgroup_stops_is_limited_by_the_quota() -> None:
+    quota = Reading("thread", "here", "sync[7]", how="throttled")
+    assert words.stage(quota) == "CPU quota of thread sync[7]"
+    assert words.stage(replace(quota, how="")) == "CPU time of thread sync[7]"
+
+
 def test_a_shaper_has_one_name_wherever_its_limit_is_told() -> None:
     full = Reading("qdisc", "here", "tbf 8001: of eth0", "computed", "99% of it", 0.99, None, 1.0)
     scene = lossy()

@@ -29,7 +29,7 @@ def stage(one: Reading) -> str:
     if one.stage == "core":
         return one.name.partition(",")[0]
     if one.stage == "thread":
-        return f"CPU time of thread {one.name}"
+        return f"CPU {'quota' if one.how == 'throttled' else 'time'} of thread {one.name}"
     words = known(one.stage, shaper(one))
     if one.stage == "qdisc" and not shaper(one):
         return f"{words} {one.name.partition(' ')[0]}"
@@ -140,7 +140,8 @@ def doing(limit: Limit) -> str:
     """`core 3: 61 % netfilter (nft_do_chain), 20 % copy`; empty where it was not sampled."""
     if limit.doing is None:
         return ""
-    return f"{stage(limit.stage).removeprefix('the ').removeprefix('CPU time of ')}: {limit.doing}"
+    name = stage(limit.stage).removeprefix("the ")
+    return f"{name.partition(' of ')[2] if name.startswith('CPU ') else name}: {limit.doing}"
 
 
 def rate(limit: Limit) -> str:
