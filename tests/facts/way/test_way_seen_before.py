@@ -18,6 +18,7 @@ from nettop.collect import (
     sockets_udp,
     tun_readers,
 )
+from nettop.collect.nft_hooks import Row as Hook
 from nettop.facts.kinds.call import build as calls
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.way import build
@@ -180,6 +181,7 @@ def test_a_router_that_takes_no_advertisements(
     ({"accept_ra": 0}, True, "a0 ignores the advertisements", "conf.a0.accept_ra 1"),
     ({"accept_ra": 0, "forwarding": 1}, True, "a0 ignores the adv", "conf.a0.accept_ra 2"),
     ({"accept_ra": 1}, True, "(ENETUNREACH)", "ip -6 route add"),
+    ({"accept_ra": 1}, False, "(ENETUNREACH)", "ip -6 addr add ADDRESS/LENGTH dev INTERFACE; then"),
 ])  # fmt: skip
 def test_why_a_host_has_no_way_by_ipv6(
     six: dict[str, int], own: bool, saw: str, change: str
@@ -192,6 +194,45 @@ def test_why_a_host_has_no_way_by_ipv6(
     assert decider is not None
     assert saw in decider.saw
     assert change in decider.change
+
+
+@pytest.mark.parametrize(("mtu", "told"), [(1200, True), (1280, False)])
+def test_an_interface_with_a_small_mtu_has_no_ipv6(mtu: int, told: bool) -> None:
+    links = [*SOUND["links"][:1], link("a0", 2, mtu=mtu), *SOUND["links"][2:]]
+    seen = frame(
+        links=links, ways=[answer(FAR6, "ENETUNREACH")], interface_sysctls=[switches("a0")]
+    )
+    decider = went(FAR6, seen).decider
+    assert decider is not None
+    assert ("a0 has no IPv6, for its MTU 1200 is below 1280" in decider.saw) is told
+    assert ("nettop set link.mtu@a0 1500" in decider.change) is told
+
+
+@pytest.mark.parametrize(
+    ("drops", "old", "says", "change"),
+    [
+        (True, False, "(hook input, inet t) drops router advertisements on a0, by which a default",
+         "nft insert rule inet t c icmpv6 type nd-router-advert accept, if a router"),
+        (True, True, "(hook input, table t of the older iptables) drops router advertisements",
+         "ip6tables-legacy -t t -I c -p icmpv6 --icmpv6-type router-advertisement -j ACCEPT, if"),
+        (False, False, "(ENETUNREACH)", "ip -6 route add"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_drops_what_routers_advertise(
+    drops: bool, old: bool, says: str, change: str
+) -> None:
+    chain = Hook("ip6" if old else "inet", "t", "c", "input", 0, "filter", drops, old=old)
+    seen = {
+        "addresses": [*SOUND["addresses"], OWN6], "ways": [answer(FAR6, "ENETUNREACH")],
+        "interface_sysctls": [switches("a0", accept_ra=1)], "nft_hooks": [chain],
+    }  # fmt: skip
+    decider = went(FAR6, frame(**seen)).decider
+    assert decider is not None
+    assert says in decider.saw
+    assert change in decider.change
+    unread = went(FAR6, frame("nft_rules", **seen)).decider
+    assert unread is not None
+    assert unread.saw.endswith("(ENETUNREACH)")
 
 
 @pytest.mark.parametrize(

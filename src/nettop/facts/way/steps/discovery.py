@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from ....collect.nft_hooks import Row as HookRow
-from ..chains import cure, passed
-from ..flow import STOPS, SUSPECT, Step, address
+from ..chains import accepting, cure, passed, shown
+from ..flow import STOPS, SUSPECT, Host, Step, address
 from ..legs import IN, OUT, THROUGH, Leg
 from ..packet import ARP, UNTRACKED, Packet
 from .neighbour import ABSENT, ETHERNET
@@ -102,4 +102,22 @@ def _dropped(leg: Leg, name: str, what: int, way: str, ends: tuple[str, str]) ->
                     "discovery", STOPS, f"{who} drops {_WORDS[version][what]}: {found} on {name}",
                     f"nft -a list chain {place}", f"nft insert rule {place} {_RULES[version]}",
                 )  # fmt: skip
+    return None
+
+
+_ADVERTISED: Final = 134  # NDISC_ROUTER_ADVERTISEMENT, from a link-local address to all nodes
+
+
+def unadvertised(host: Host, name: str) -> tuple[str, str, str] | None:
+    """The rule or policy that drops router advertisements on an interface.
+
+    With the command that shows its chain, and that for a rule that accepts them.
+    """
+    packet = Packet("ff02::1", "fe80::1", "icmp6", state=UNTRACKED, arrives=name, kind=_ADVERTISED)
+    for hook in () if host.unread("nft_rules") else _HOOKS[IN]:
+        for chain, ended, _ in passed(host, hook, ("ip6", "inet"), packet):
+            if who := ended.drops(chain):
+                old = "icmpv6 icmpv6-type router-advertisement"
+                ends = old if chain.old else "icmpv6 type nd-router-advert"
+                return who, shown(chain), accepting(chain, ends, first=True)
     return None

@@ -12,9 +12,11 @@ from ....collect.routing_rules import Row as RuleRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
 from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches, selects
+from .discovery import unadvertised
 from .neighbour import ABSENT
 
 PLACE: Final = 20
+SMALLEST: Final = 1280  # bytes: IPV6_MIN_MTU; an interface with a smaller MTU has no IPv6
 _VERBS: Final = {
     "blackhole": "is a blackhole", "unreachable": "is unreachable", "prohibit": "is prohibit",
 }  # fmt: skip
@@ -209,9 +211,9 @@ def _outside(leg: Leg) -> list[LinkRow]:
 
 
 def _without_six(leg: Leg) -> Step | None:
-    """Why this host has no way by IPv6: it is off, or it learns no default route.
+    """Why this host has no way by IPv6: it is off, or no router's advertisement is taken.
 
-    net/ipv6/addrconf.c, addrconf_ifdown(); include/net/ipv6.h, ipv6_accept_ra().
+    net/ipv6/addrconf.c, addrconf_ifdown(), addrconf_notify(); include/net/ipv6.h, ipv6_accept_ra().
     """
     host, to = leg.host, leg.question.to
     if ":" not in to or any(row.to == "::/0" for row in host.fib):
@@ -219,27 +221,42 @@ def _without_six(leg: Leg) -> Step | None:
     held = {row.interface for row in host.addresses if row.family == 6 and row.scope == "global"}
     links = [(one, host.switches[one.interface]) for one in _outside(leg)
              if one.interface in host.switches]  # fmt: skip
-    off = [switch for _, switch in links if switch.disabled6]
-    if off and not held.intersection(one.interface for one, _ in links):
-        name = off[0].interface
+    for one, switch in () if held.intersection(one.interface for one, _ in links) else links:
+        name, again = one.interface, "then its address and routes, which the kernel has removed: "
+        again += f"ip -6 addr add ADDRESS/LENGTH dev {name}"
         key = f"net.ipv6.conf.{name.replace('.', '/')}.disable_ipv6"
-        return Step(
-            "route", STOPS, f"no route leads to {to}: IPv6 is off on {name} ({key} is 1)",
-            f"sysctl {key}", f"nettop set sysctl.{key} 0, then its address and routes, which the "
-            f"kernel has removed: ip -6 addr add ADDRESS/LENGTH dev {name}",
-        )  # fmt: skip
+        if switch.disabled6:
+            return Step(
+                "route", STOPS, f"no route leads to {to}: IPv6 is off on {name} ({key} is 1)",
+                f"sysctl {key}", f"nettop set sysctl.{key} 0, {again}",
+            )  # fmt: skip
+        if switch.disabled6 is None and one.mtu and one.mtu < SMALLEST:
+            return Step(
+                "route", STOPS, f"no route leads to {to}: {name} has no IPv6, for its MTU "
+                f"{one.mtu} is below {SMALLEST} (RFC 8200)", f"ip link show {name}",
+                f"nettop set link.mtu@{name} 1500 ({SMALLEST} at least), {again}",
+            )  # fmt: skip
     own = {row.interface for row in host.addresses if row.family == 6 and row.scope != "host"}
     for _, switch in links:
-        forwards = bool(switch.forwarding6)
-        if switch.interface in own and switch.accept_ra in ((0, 1) if forwards else (0,)):
-            name, ra = switch.interface, switch.accept_ra
+        name, ra, forwards = switch.interface, switch.accept_ra, bool(switch.forwarding6)
+        if name not in own:
+            continue
+        by_hand = "if a router sends advertisements there; else ip -6 route add default via "
+        by_hand += f"GATEWAY dev {name}"
+        if ra in ((0, 1) if forwards else (0,)):
             why = "forwards, and so it ignores" if forwards and ra else "ignores"
             key = f"net.ipv6.conf.{name.replace('.', '/')}.accept_ra"
             return Step(
                 "route", STOPS, f"no route leads to {to}: {name} {why} the advertisements of "
                 f"routers (accept_ra {ra})", _get(leg),
-                f"nettop set sysctl.{key} {1 + forwards}, if a router sends advertisements there; "
-                f"else ip -6 route add default via GATEWAY dev {name}",
+                f"nettop set sysctl.{key} {1 + forwards}, {by_hand}",
+            )  # fmt: skip
+        if (dropped := unadvertised(host, name)) is not None:
+            who, command, accept = dropped
+            return Step(
+                "route", STOPS, f"no route leads to {to}: {who} drops router advertisements on "
+                f"{name}, by which a default route is learnt and kept", command,
+                f"{accept}, {by_hand}",
             )  # fmt: skip
     return None
 
@@ -289,5 +306,8 @@ def _none(leg: Leg) -> Step:
             f"ip {six}rule del priority {rule.priority}, or give a table that a later rule looks "
             f"up the route",
         )  # fmt: skip
-    return Step("route", STOPS, f"no route leads to {to}{error}", _get(leg),
-                f"ip {six}route add {to} via GATEWAY, or a default route")  # fmt: skip
+    change = f"ip {six}route add {to} via GATEWAY, or a default route"
+    own = [one.family for one in host.addresses if one.scope != "host"]
+    if address(to).version not in own and not host.unread("addresses"):
+        change = f"ip {six}addr add ADDRESS/LENGTH dev INTERFACE; then {change}"
+    return Step("route", STOPS, f"no route leads to {to}{error}", _get(leg), change)
