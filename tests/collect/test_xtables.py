@@ -32,9 +32,9 @@ def nat(flags: int, address: bytes, port: int) -> bytes:
     return struct.pack("=I", flags) + value + value + raw + raw + bytes(4)
 
 
-def old_nat(flags: int, address: bytes, port: int) -> bytes:
-    raw = port.to_bytes(2, "big")
-    return struct.pack("=II", 1, flags) + address + address + raw + raw
+def old_nat(flags: int, address: bytes, port: int, last: int = 0) -> bytes:
+    first, last_raw = (one.to_bytes(2, "big") for one in (port, last or port))
+    return struct.pack("=II", 1, flags) + address + address + first + last_raw
 
 
 STATE = (("ct", 0, 1), ("bitwise", 1, 1, "06000000", "00000000"))
@@ -82,6 +82,8 @@ ADDRESS = bytes((10, 0, 0, 2))
     ("target", "SNAT", 0, old_nat(1, ADDRESS, 0), (("immediate", 1, "0a000002"), ("nat", 0))),
     ("target", "REDIRECT", 0, old_nat(2, bytes(4), 80), (("immediate", 2, "0050"), ("redir", 2))),
     ("target", "MASQUERADE", 0, bytes(24), (("masq",),)),
+    ("target", "MASQUERADE", 0, old_nat(2, bytes(4), 50_000, 50_031),
+     (("immediate", 2, "c350"), ("immediate", 3, "c36f"), ("masq",))),
     ("target", "CT", 2, struct.pack("=H", 1), (("notrack",),)),
     ("target", "CT", 2, struct.pack("=H", 0), (("log",),)),
     ("target", "TCPMSS", 0, bytes(8), (("tcpmss",),)),

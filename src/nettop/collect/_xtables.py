@@ -14,7 +14,8 @@ from typing import Final
 Words = tuple[str | int, ...]
 _SOURCE, _DESTINATION = 0, 2  # bytes into the header of TCP or UDP
 _Read = Callable[[int, bytes], Iterable[Words]]  # of a revision and its structure
-_TRANSLATES: Final = ("DNAT", "SNAT", "REDIRECT")
+_TRANSLATES: Final = ("DNAT", "SNAT", "REDIRECT", "MASQUERADE")
+_OWN: Final[Mapping[str, Words]] = {"REDIRECT": ("redir", 2), "MASQUERADE": ("masq",)}
 _SHORT: Final = struct.Struct("=H")
 _PORTS: Final = struct.Struct("=4H")  # of the source and of the destination: first and last
 _CONNTRACK_AT: Final = 146  # xt_conntrack_mtinfo2 and 3: match_flags, invert_flags, state_mask
@@ -138,11 +139,14 @@ def _translated(name: str, revision: int, info: bytes, *, six: bool) -> Iterator
     old = not six and not revision
     start, size, port = (4, 4, 16) if old else (0, 16 if six else 4, 36)
     flags = struct.unpack_from("=I", info, start)[0]
-    if flags & _ADDRESS and name != "REDIRECT":
+    if flags & _ADDRESS and name not in _OWN:
         yield ("immediate", 1, _hexadecimal(info, start + 4, size))
     if flags & _PORT:
-        yield ("immediate", 2, _hexadecimal(info, port, 2))
-    yield ("redir", 2) if name == "REDIRECT" else ("nat", int(name == "DNAT"))
+        first, last = (_hexadecimal(info, at, 2) for at in (port, port + 2))
+        yield ("immediate", 2, first)
+        if last != first:
+            yield ("immediate", 3, last)
+    yield _OWN.get(name) or ("nat", int(name == "DNAT"))
 
 
 def _hexadecimal(info: bytes, at: int, size: int) -> str:
@@ -168,7 +172,7 @@ _MATCHES: Final[Mapping[str, _Read]] = {
 }  # fmt: skip
 _TARGETS: Final[Mapping[str, _Read]] = {
     "REJECT": _only(("reject",)), "NFQUEUE": _queue,
-    "MASQUERADE": _only(("masq",)), "TPROXY": _only(("tproxy",)), "CT": _tracked,
+    "TPROXY": _only(("tproxy",)), "CT": _tracked,
     "NOTRACK": _only(("notrack",)), "TCPMSS": _only(("tcpmss",)), "MARK": _only(("meta", 3)),
     **dict.fromkeys(
         ("LOG", "NFLOG", "TRACE", "TCPOPTSTRIP", "CHECKSUM", "CLASSIFY", "DSCP", "TOS",
