@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter as Sums
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,9 @@ def counter() -> Counter:
 
 
 @pytest.fixture(params=["direct", "by calls"])
-def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Counter:
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter]:
     """A program of each kind; the kernel may refuse the first one, which reads without a call."""
+    drops._known.cache_clear()
     if request.param == "by calls":
         monkeypatch.setattr(drops, "_tells_null", lambda _types: False)
     elif not drops._tells_null(btf.Types(counting.types())):
@@ -51,7 +53,8 @@ def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
     assert any(f"prog_type:\t{call._TRACING}\n" in one for one in kinds) == (
         request.param == "direct"
     )
-    return counter
+    yield counter
+    drops._known.cache_clear()
 
 
 def counts(counter: Counter) -> Sums[str]:

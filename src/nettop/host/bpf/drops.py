@@ -18,6 +18,7 @@ import struct
 import sys
 from collections import Counter as Sums
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from ipaddress import ip_address
 from typing import Final
@@ -70,7 +71,7 @@ class Counter:
 
     def __init__(self) -> None:
         """Load and attach the program; an error closes everything opened so far."""
-        self._names, self._subsystems, types, never = _known()
+        self._names, self._subsystems, programs = _known()
         self._symbols, self._dropping = Symbols(), attached.Dropping()
         self._counting = counting.Counting(_SIZE, "nettop_drops")
         try:
@@ -84,25 +85,23 @@ class Counter:
                 call.table(4, 1 + _BUSY, "nettop_rates", kind=call.EACH_CPU)
             )
             tables |= {"moments": moments, "rates": self._rates}
-            self._attach(types, never, tables)
+            self._attach(programs, tables)
             self._counting.begin()
         except BaseException:
             self.close()
             raise
 
-    def _attach(self, types: btf.Types, never: Sequence[int], tables: Mapping[str, int]) -> None:
-        """Attach the program that reads without calls; the other where the kernel refuses it."""
+    def _attach(self, programs: Sequence[tuple[int, a.Parts]], tables: Mapping[str, int]) -> None:
+        """Attach the first program; the next where the kernel refuses it."""
+        (number, code), *others = programs
         try:
-            number = types.tracepoint("kfree_skb") if _tells_null(types) else 0
-            code = a.assemble(_code(types, never, direct=number > 0), **tables)
-            self._begun(call.program(code, "nettop_drops", number), number)
-        except (KeyError, OSError):
-            code = a.assemble(_code(types, never, direct=False), **tables)
-            self._begun(call.program(code, "nettop_drops"))
-
-    def _begun(self, program: int, number: int = 0) -> None:
-        self._counting.keep(program)
-        self._counting.keep(_attach(program, number))
+            program = call.program(a.assemble(code, **tables), "nettop_drops", number)
+            self._counting.keep(program)
+            self._counting.keep(_attach(program, number))
+        except OSError:
+            if not others:
+                raise
+            self._attach(others, tables)
 
     def text(self) -> str:
         """The seconds, then a line `REASON COUNT PLACE WHERE INTERFACE PROTOCOL PORT` for each.
@@ -172,11 +171,19 @@ class Counter:
         self._counting.close()
 
 
-@cache  # the types of a kernel are long
-def _known() -> tuple[dict[int, str], dict[int, str], btf.Types, list[int]]:
-    """The names of reasons and subsystems, the types, and the reasons that are no drops."""
+@cache  # the types of a kernel are long: what is made of them is kept, not they
+def _known() -> tuple[dict[int, str], dict[int, str], tuple[tuple[int, a.Parts], ...]]:
+    """The names of reasons and subsystems, and the programs for the running kernel.
+
+    Each has the number of its tracepoint, 0 for a raw one; that which reads without calls is first.
+    """
     data = counting.types()
-    return names(data), subsystems(data), btf.Types(data), _no_drops(data)
+    types, never = btf.Types(data), _no_drops(data)
+    programs = [(0, _code(types, never, direct=False))]
+    with suppress(KeyError):
+        if number := types.tracepoint("kfree_skb") if _tells_null(types) else 0:
+            programs.insert(0, (number, _code(types, never, direct=True)))
+    return names(data), subsystems(data), tuple(programs)
 
 
 def names(data: bytes) -> dict[int, str]:
