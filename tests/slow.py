@@ -6,8 +6,8 @@ from typing import Final
 SLOW: Final = {
     "a browser": "test_serve test_serve_browser test_serving_site",
     "a server": "test_metrics_listen test_metrics_files",
-    "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
-    "test_tui_pty test_tui_signals",
+    "a pseudo-terminal": "test_demo_trace test_screen_hardship test_tui_browser "
+    "test_tui_internals_pty test_tui_pty test_tui_signals",
     "a package index": "test_pythons test_wheel",
     "a playbook": "test_changes_playbook test_fleet_ansible",
     "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
