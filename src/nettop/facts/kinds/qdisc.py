@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...collect.classes import Row as ClassRow
 from ...collect.qdiscs import Row as QdiscRow
@@ -18,8 +18,13 @@ from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms import units
 from ...terms.dataclass import dataclass
+from ...terms.text import few
+from ..flow_words import QUIET, owners
 from ..kind import Kind
 from .firewall import HOOKS
+
+if TYPE_CHECKING:
+    from .. import Facts
 
 LATE: Final = 0.5  # seconds of its rate that wait: programs send again what comes later
 LEAST: Final = 10  # packets: fewer do not hold what a sender sends at once
@@ -30,6 +35,8 @@ HEEDED: Final = 0.05
 MANAGED: Final = ("fq_codel", "codel", "fq_pie", "pie", "cake")  # they keep the delay short
 COPIES: Final = 0.25  # of its rate: copies that are fewer leave it to the others
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
+MUCH: Final = 0.2  # of what it sends: less may be headers, or sent between two readings
+MOST: Final = 3  # programs that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +59,10 @@ class Qdisc:
     fewer: int | None = maybe("full packets that its rate sends in 100 ms")
     room: str = gauge("most that it holds; empty: not known", default="")
     mirror: str = gauge("the filter of tc whose copies take much of its rate", default="")
+    filled: str = gauge("what fills it, as shares of what it sends", default="")
 
 
-def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
+def build(frame: Frame, facts: Facts) -> tuple[Qdisc, ...]:
     """Those with a configured rate, leaf classes among them, and those on ingress.
 
     Packets are redirected to an IFB as they arrive, and return after its queue (drivers/net/ifb.c).
@@ -63,9 +71,37 @@ def build(frame: Frame, facts: object) -> tuple[Qdisc, ...]:  # noqa: ARG001
     down = next((name for name, row in redirected.items() if not row.up), "")
     return tuple(
         replace(_copied(one, frame), received=one.nic in redirected,
-                sink=down if one.ingress else "")
+                sink=down if one.ingress else "", filled=_filled(one, frame, facts))
         for one in _build(frame)
     )  # fmt: skip
+
+
+def _filled(one: Qdisc, frame: Frame, facts: Facts) -> str:
+    """The programs whose flows fill the shaper of an interface, and what they leave.
+
+    Of datagrams a socket does not count how many it sends, but it holds those that wait.
+    """
+    sent = (one.load or 0.0) * (one.rate or 0.0) / 8
+    if not one.root or (one.load or 0.0) < FULL:
+        return ""
+    comes = {row.interface for row in frame.rows("filters") if row.target == one.nic}
+    by: dict[str, list[float]] = {}
+    for flow in facts.here().flows:
+        moved = (flow.rx_per_s if comes else flow.tx_per_s) or 0.0
+        if flow.nic in (comes or {one.nic}) and 8 * moved >= QUIET:
+            by.setdefault(flow.process or "programs that are not known", []).append(moved)
+    found = [
+        (sum(each), f"{units.count(len(each))} {'flows' if each[1:] else 'flow'} of {name}")
+        for name, each in by.items()
+    ]
+    names = owners(frame)
+    waits = {names[row.inode] for row in frame.rows("sockets_udp")
+             if row.send_q and row.inode in names}  # fmt: skip
+    rest = sent - sum(moved for moved, _ in found)
+    if rest >= MUCH * sent:
+        what = f"datagrams of {few(sorted(waits), 2)}" if waits else "other packets"
+        found.append((rest, what))
+    return few((f"{what} {units.share(moved / sent)}" for moved, what in sorted(found)[::-1]), MOST)
 
 
 def _copied(one: Qdisc, frame: Frame) -> Qdisc:
