@@ -72,6 +72,14 @@ def test_what_a_rule_tests_of_connections_is_told() -> None:
     assert row.tests == ""  # scrubbed
 
 
+@pytest.mark.parametrize(("inverted", "told"), [(0, "ct state invalid"), (1, "")])
+def test_the_state_that_a_rule_of_iptables_tests_is_told(inverted: int, told: str) -> None:
+    info = bytes(146) + struct.pack("=3H", 1, inverted, 1) + bytes(8)
+    match = expression("match", text(1, "conntrack"), be32(2, 3), attribute(3, info))
+    (row,) = parsed(match, counter(5), verdict(DROP))
+    assert row.tests == told
+
+
 def test_a_rule_on_fragments_is_told_so() -> None:
     field = expression("payload", be32(2, 1), be32(3, 6), be32(4, 2))
     mask = expression("bitwise", nest(4, attribute(1, b"\x3f\xff")))

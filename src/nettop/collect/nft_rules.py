@@ -50,12 +50,6 @@ _KNOWN: Final[dict[str, codec.Table]] = {
 }  # fmt: skip
 
 
-# NFTA_MATCH_* and NFTA_TARGET_*
-_OLD: Final[codec.Table] = {
-    1: Field("name", "text"), 2: Field("revision", _RAW), 3: Field("info", _RAW),
-}  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One rule."""
@@ -100,12 +94,12 @@ def parse(reply: bytes) -> list[Row]:
 def _words(expression: Attributes, *, six: bool) -> tuple[Words, ...]:
     """Name and values; the name alone where they are not understood."""
     name, data = expression.get("name", ""), expression.get("data", b"")
-    known = _OLD if name in ("match", "target") else _KNOWN.get(name)
+    known = nftables.OLD if name in ("match", "target") else _KNOWN.get(name)
     if known is None:
         return ((name,),)
     try:
         values = decode(data, 0, len(data), known)
-        if known is _OLD:
+        if known is nftables.OLD:
             revision = int.from_bytes(values.get("revision", b""), "big")
             return _xtables.words(name, values["name"], revision, values.get("info", b""), six=six)
         if name == "dynset":  # what limits each element of a set

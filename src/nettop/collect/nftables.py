@@ -17,7 +17,7 @@ from ..host.netlink import codec, netfilter
 from ..host.netlink.codec import Attributes, Field, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
-from . import _iptables
+from . import _iptables, _xtables
 from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, optional=True)
@@ -25,6 +25,7 @@ TABLE: Final = Table(every=2.0, optional=True)
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
+INVALID: Final = "ct state invalid"  # as a test of a rule is told
 _STATES: Final = {1: "invalid", 2: "established", 4: "related", 8: "new", 64: "untracked"}
 QUOTA: Final[codec.Table] = {
     1: Field("bytes", "raw"), 2: Field("flags", "raw"), 4: Field("consumed", "raw"),
@@ -61,7 +62,10 @@ _FRAGMENT: Final = 44  # the header of a fragment of IPv6
 _SIGNS: Final = ("", "!= ", "< ", "<= ", "> ", ">= ")  # NFT_CMP_*
 _UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
 _LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw"), 5: Field("flags", "raw")}
-_NAMED: Final = {1: Field("name", "text")}  # of a target of iptables
+# NFTA_MATCH_* and NFTA_TARGET_*: of iptables
+OLD: Final[codec.Table] = {
+    1: Field("name", "text"), 2: Field("revision", "raw"), 3: Field("info", "raw"),
+}  # fmt: skip
 _AFTER: Final = {"log", "reject"}  # what may come between a counter and its verdict
 
 
@@ -109,7 +113,8 @@ def old(tables: _iptables.Tables) -> list[Row]:
     """The rules and policies of the older iptables that drop, all of which count."""
     return [
         Row(f"{one.family}tables", one.table, one.chain, "policy" if one.policy else
-            str(one.number), one.hook, packets=one.packets, rejects=one.does[-1] == ("reject",))
+            str(one.number), one.hook, packets=one.packets, rejects=one.does[-1] == ("reject",),
+            tests=_stated(one.does))
         for one in _iptables.rules(tables) if one.drops
     ]  # fmt: skip
 
@@ -213,7 +218,7 @@ def dropped(
             ends = verdict.get("code") == DROP or (jumps and "chain" in verdict)
         elif name not in _AFTER:
             packets = None  # a match follows: not all that was counted is dropped
-        old = decoded(one, _NAMED).get("name") if name == "target" else ""
+        old = decoded(one, OLD).get("name") if name == "target" else ""
         ends = ends or "reject" in (name, str(old).lower())
     return (packets, limited) if ends else None
 
@@ -238,7 +243,8 @@ def tested(expressions: Sequence[Attributes]) -> str:
     number of connections is connlimit (net/netfilter/nft_connlimit.c). A quota that is used up
     stays so (net/netfilter/nft_quota.c).
     """
-    found, state, field, part = [], False, "", ""
+    found: list[str] = []
+    state, field, part = False, "", ""
     for one in expressions:
         name = one.get("name", "")
         values = decoded(one, _TESTED[name]) if name in _TESTED else {}
@@ -246,9 +252,12 @@ def tested(expressions: Sequence[Attributes]) -> str:
         if name == "ct":
             state = _number(values.get("key")) == 0
         elif name == "bitwise" and state:
-            bits = int.from_bytes(values.get("mask", {}).get("value", b""), sys.byteorder)
-            states = ",".join(word for bit, word in _STATES.items() if bits & bit)
-            found += [f"ct state {states}"] if states else []
+            found += filter(None, [_states(values.get("mask", {}).get("value", b""))])
+        elif name == "match":
+            old = decoded(one, OLD)
+            kind, revision = old.get("name", ""), _number(old.get("revision")) or 0
+            words = _xtables.words(name, kind, revision, old.get("info", b""), six=False)
+            found += filter(None, [_stated(words)])
         elif name == "bitwise" and part:
             part += f" & 0x{values.get('mask', {}).get('value', b'').hex()}"
         elif name == "payload":
@@ -266,6 +275,21 @@ def tested(expressions: Sequence[Attributes]) -> str:
         else:
             found += filter(None, [_counted(name, values)])
     return ", ".join(found)
+
+
+def _states(mask: bytes) -> str:
+    """The states of connections whose bits a mask has; empty: none."""
+    bits = int.from_bytes(mask, sys.byteorder)
+    states = ",".join(word for bit, word in _STATES.items() if bits & bit)
+    return f"ct state {states}" if states else ""
+
+
+def _stated(does: Sequence[_xtables.Words]) -> str:
+    """The states for which a rule of iptables is; empty: any, or all but some."""
+    for name, *values in does:
+        if name == "bitwise" and ("ct", 0, 1) in does and ("cmp", 1, 1, values[-1]) in does:
+            return _states(bytes.fromhex(str(values[2])))
+    return ""
 
 
 def _counted(name: str, values: Attributes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil
 from typing import Any, Final, NamedTuple
 
 from ..collect import drop_reasons
@@ -20,13 +20,22 @@ from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
 from .device_causes import dead, down, headed, joined, numbered, pauses, short, sized, twin
+from .filter_causes import (
+    SUMS,
+    halved,
+    invalid,
+    rewritten,
+    rules,
+    unported,
+    unserved,
+    untracked,
+)
 from .flow_words import end, owners
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
 from .peers import program
 from .used_ports import chosen
 from .way import walk
-from .way.chains import cure, filtered, named, shown, writing
 from .way.flow import FILTERED, Flow, Host, address
 from .way.lookup import lookup
 from .way.steps.listener import misses
@@ -41,17 +50,14 @@ HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
 QUEUES: Final = (
     "QDISC_OVERLIMIT", "QDISC_CONGESTED", "CAKE_FLOOD", "FQ_BAND_LIMIT", "FQ_FLOW_LIMIT",
 )  # fmt: skip
-SUMS: Final = ("IP_CSUM", "TCP_CSUM", "UDP_CSUM", "ICMP_CSUM")  # a checksum is wrong
 # the TTL or hop limit, or another field of the header of IP
 HOPS: Final = ("IP_INHDR", "IPV6_NDISC_HOP_LIMIT", "TCP_MINTTL")
 PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
 FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind")  # of a drop
-UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
 TRANSPORTS: Final = ("tcp", "udp")
 _SHAPER: Final = "shaper-limits"  # the rule
-NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 
 
 class Seen(NamedTuple):
@@ -77,52 +83,6 @@ def refined(seen: Seen) -> Any:
             fields = {name: told[name] for name in FIELDS if name in told}
             seen = seen._replace(drop=replace(drop, exact=True, **words, **fields))
     return seen.drop
-
-
-def _rules(seen: Seen) -> Told:
-    """The rules of the packet filter that may drop such packets there."""
-    found = filtered(seen.host, seen.rows)
-    if not found:
-        return NOT
-    names = tuple(one.name for one in found[:MOST])
-    # at an interface, the sender is told as of a full queue: net/core/dev.c, nf_hook_egress()
-    unsent = all(one.family == "netdev" for one in found) and any(
-        row.protocol == "udp" and row.source and seen.host.local(row.source) for row in seen.rows
-    )
-    return {
-        "raises": (UNSENT,) if unsent else (),
-        "filters": few((one.told for one in found), MOST),
-        "rules": names,
-    }
-
-
-def _rewritten(seen: Seen) -> Told:
-    """The rule of this host that writes such packets before they are found to be wrong."""
-    row = max(seen.rows, key=lambda one: one.packets)
-    found = writing(seen.host, row, hops=seen.drop.reason not in SUMS)
-    if found is None:
-        return NOT
-    chain, rule = found
-    return {"by": named(rule, chain), "show": shown(rule), "cure": cure(rule)}
-
-
-def _untracked(seen: Seen) -> Told:
-    """Connection tracking, if that, and no rule, dropped the packets.
-
-    nf_conntrack_confirm() is called at a hook of the filter, and its NF_DROP has no reason of its
-    own. As many entries were not inserted.
-    """
-    entries = seen.host.frame.tables.get("conntrack", ())
-    failures = sum(one.rate("failures") or 0.0 for one in entries)
-    if seen.drop.filters or failures < NEARLY * (seen.drop.per_s or inf):
-        return NOT
-    return {"failures": failures}
-
-
-def _unported(seen: Seen) -> Told:
-    """Such a packet for which a rule that translates has no port left."""
-    rule = seen.facts.host.few_ports
-    return {"by": rule} if rule is not None and _untracked(seen) else NOT
 
 
 def _hooked(seen: Seen) -> Told:
@@ -361,7 +321,10 @@ def route_programs(host: Host, to: str) -> str:
 
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
-    FILTERED: {"rules": _rules, "untracked": _untracked, "unported": _unported, "hooked": _hooked},
+    FILTERED: {
+        "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
+        "untracked": untracked, "unported": unported, "hooked": _hooked,
+    },
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
         "grouped": _grouped,
@@ -385,7 +348,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     },
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
-    **{reason: {"rewritten": _rewritten} for reason in (*SUMS, *HOPS)},
+    **{reason: {"rewritten": rewritten} for reason in (*SUMS, *HOPS)},
 }  # fmt: skip
 
 

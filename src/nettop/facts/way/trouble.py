@@ -18,8 +18,9 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..device_causes import GROUPS
-from ..drop_causes import BACK, DISCARDED, HOPS, SUMS
+from ..drop_causes import BACK, DISCARDED, HOPS
 from ..elsewhere import names
+from ..filter_causes import SUMS
 from ..flow_words import owners
 from ..kinds.call import words
 from ..kinds.flow import Flow as Connection

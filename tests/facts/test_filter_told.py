@@ -1,0 +1,62 @@
+"""Which rules and policies are told to drop, and what of it is no loss."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from drops_told import seen, told
+
+from nettop.collect import conntrack, nftables, translated
+from nettop.frame.pairs import entries
+
+TRACKED = nftables.Row("ip", "t", "c", "4", "input", packets=None, tests="ct state invalid")
+POLICY = nftables.Row("ip", "t", "c", "policy", "input", packets=None)
+
+
+def tracking(invalid: int, *, past: int) -> Any:
+    rows = [conntrack.Row(9, invalid=one) for one in (past, invalid)]
+    return {"conntrack": entries(rows[1:], entries(rows[:1], (), 0.0), 1.0)}
+
+
+@pytest.mark.parametrize(("invalid", "named"), [(7, False), (9, True)])
+def test_a_rule_for_what_is_invalid_is_not_it_while_nothing_is(invalid: int, named: bool) -> None:
+    one = told(seen("NETFILTER_DROP", "nft_do_chain", to_port=443), nftables=[TRACKED, POLICY],
+               entries_of=tracking(invalid, past=7))  # fmt: skip
+    assert ("ip/t/c/4" in one.filters, "ip/t/c/policy" in one.filters) == (named, True)
+    assert ("nf_conntrack_tcp_loose" in one.advice) is named
+
+
+@pytest.mark.parametrize(("more", "normal"), [
+    ({"to_port": 23}, True),
+    ({"to_port": 80}, False),  # a program listens
+    ({"to_port": 40000}, False),  # a client may have had it
+    ({"to_port": 23, "to": "10.9.0.7"}, False),  # forwarded
+    ({"to_port": 0}, False),
+])  # fmt: skip
+def test_what_a_policy_drops_at_ports_without_a_listener_is_no_loss(
+    more: dict[str, Any], normal: bool
+) -> None:
+    row = replace(seen("NETFILTER_DROP", "nft_do_chain", **more), protocol="tcp")
+    one = told(row, nftables=[POLICY], sockets_udp=[])
+    assert (one.kind == "normal") is normal
+    assert ("to ports at which nothing listens (ip/t/c/policy)" in one.means) is normal
+    rule = told(row, nftables=[replace(POLICY, rule="7")], sockets_udp=[])
+    assert rule.kind == "turned away"
+
+
+@pytest.mark.parametrize(("answered", "tests", "halved"), [
+    (False, "ct state invalid", True), (True, "ct state invalid", False), (False, "", False),
+])  # fmt: skip
+def test_a_connection_of_which_one_direction_passes_is_told(
+    answered: bool, tests: str, halved: bool
+) -> None:
+    row = replace(seen("NETFILTER_DROP", "nf_hook_slow", to="10.9.0.7", to_port=443),
+                  protocol="tcp", port="443")  # fmt: skip
+    half = translated.Row("tcp", "10.0.0.2", 40001, "10.9.0.7", 443, "10.9.0.7", 443, "10.0.0.2",
+                          answered)  # fmt: skip
+    rule = replace(TRACKED, family="iptables", chain="FORWARD", hook="forward", tests=tests)
+    one = told(row, nftables=[rule], translated=[half])
+    said = "The answers to 10.0.0.2 to 10.9.0.7:443 do not pass this host (asymmetric path)"
+    assert one.means.startswith(said) is halved
+    assert (one.kind == "loss") is halved
+    assert ("`ip route get 10.0.0.2` on 10.9.0.7" in one.advice) is halved
