@@ -336,3 +336,10 @@ def test_a_shaper_whose_queue_is_short_for_its_rate_is_told_with_the_change(
     assert ("its burst, 5,100 bytes, is small too: 0.14 ms" in one.means) == bool(said and small)
     tbf = "dev a0 root handle 8001: tbf rate 300000000bit burst 75000 limit 750000"
     assert (tbf in one.advice) == bool(said)
+
+
+def test_what_is_not_forwarded_of_ipv6_names_its_own_switch() -> None:
+    six = told(seen("IP_INADDRERRORS", "ip6_forward", source="fd00::2", to="fd01::2"))
+    assert "sysctl.net.ipv6.conf.all.forwarding 1" in six.advice
+    assert "ipv4" not in six.advice
+    assert "sysctl.net.ipv4.ip_forward 1" in told(seen("IP_INADDRERRORS", "ip_error")).advice
