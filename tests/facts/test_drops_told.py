@@ -11,6 +11,7 @@ from way_tables import SOUND, link, qdisc, route
 
 from nettop.collect import (
     drop_reasons,
+    fdb,
     groups,
     link_stats,
     nft_hooks,
@@ -336,6 +337,20 @@ def test_a_shaper_whose_queue_is_short_for_its_rate_is_told_with_the_change(
     assert ("its burst, 5,100 bytes, is small too: 0.14 ms" in one.means) == bool(said and small)
     tbf = "dev a0 root handle 8001: tbf rate 300000000bit burst 75000 limit 750000"
     assert (tbf in one.advice) == bool(said)
+
+
+def test_a_locked_port_is_named_with_who_it_drops() -> None:
+    ports = [link("a0", 2, master="br0", slave_kind="bridge", locked=True), link("br0", 9)]
+    row = seen("NOT_SPECIFIED", "br_handle_frame_finish", sender="02:00:00:00:00:02")
+    found = told(row, links=ports, fdb=[])
+    assert found.means == (
+        "Port a0 of br0 is locked (802.1X), and drops frames from addresses without an entry "
+        "there, such as 02:00:00:00:00:02"
+    )
+    assert "`bridge fdb add 02:00:00:00:00:02 dev a0 master static`" in found.advice
+    let_in = [fdb.Row("a0", "02:00:00:00:00:02", "", 0, "br0", "static")]
+    assert not told(row, links=ports, fdb=let_in).exact
+    assert not told(row, fdb=[]).exact
 
 
 def test_what_is_not_forwarded_of_ipv6_names_its_own_switch() -> None:

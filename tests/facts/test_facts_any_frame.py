@@ -5,6 +5,7 @@ from typing import Any
 from flow_tables import frames
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from whole_host import type_of
 
 from nettop import collect
 from nettop.facts.joined import NEEDS, Joiner
@@ -22,7 +23,7 @@ VALUES: dict[str, list[Any]] = {
 
 def values_of(field: Any) -> st.SearchStrategy[Any]:
     """Ordinary and absurd values of a row's field; None where its type allows it."""
-    kind, _, optional = str(field.type).partition(" | ")
+    kind, optional = type_of(field)
     if field.metadata.get("kind") == "vector":
         return st.dictionaries(st.integers(0, 3), st.integers(0, 9), max_size=2)
     if field.metadata.get("kind") == "counter" and kind == "int":

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from varied import difference, every
-from whole_host import MOVING, STILL, Vary, declared, tables
+from whole_host import MOVING, STILL, Vary, declared, tables, type_of
 
 from nettop import collect
 from nettop.facts import Facts
@@ -44,7 +44,7 @@ def variations(table: str) -> Iterator[Vary]:
     yield {(table, number): None}
     now = declared(table, number)
     for field in collect.collector(table).Row.__dataclass_fields__.values():
-        kind, _, optional = str(field.type).partition(" | ")
+        kind, optional = type_of(field)
         value = now[field.name]
         if field.metadata.get("kind") in ("label", "vector"):
             continue

@@ -266,11 +266,18 @@ GROWTH: dict[tuple[str, int], dict[str, Any]] = {
 }  # fmt: skip
 
 
+def type_of(field: Any) -> tuple[str, bool]:
+    """The declared type of a field, and whether it may be None; modules may defer annotations."""
+    text = field.type.__name__ if isinstance(field.type, type) else str(field.type)
+    kind, _, optional = text.partition(" | ")
+    return kind, bool(optional)
+
+
 def declared(table: str, number: int) -> dict[str, Any]:
     """The values of a row at second 0."""
     every: dict[str, Any] = {}
     for field in collect.collector(table).Row.__dataclass_fields__.values():
-        kind, _, optional = str(field.type).partition(" | ")
+        kind, optional = type_of(field)
         plain = () if kind.startswith("tuple") else _PLAIN.get(kind)
         every[field.name] = None if optional else plain
     return {**every, **(STILL.get(table) or MOVING[table])[number]}

@@ -25,6 +25,7 @@ _BRIDGE: Final = {1: Field("delay"), 5: Field("stp")}  # IFLA_BR_FORWARD_DELAY, 
 _TICKS: Final = 100  # USER_HZ: clock ticks of a second
 _PORT: Final = {  # IFLA_BRPORT_*
     1: Field("state", "B"), 9: Field("floods", "B"), 33: Field("isolated", "B"),
+    39: Field("locked", "B"),
 }  # fmt: skip
 # IFLA_VXLAN_*, IFLA_GENEVE_*, IFLA_GRE_*, IFLA_IPTUN_*, IFLA_VTI_* (include/uapi/linux/if_link.h,
 # if_tunnel.h): both ends of the packets that carry a tunnel, and their destination port
@@ -78,6 +79,7 @@ class Row:
     floods: bool | None = maybe(
         "a bridge port that sends frames to addresses of which the bridge has no entry"
     )
+    locked: bool | None = maybe("a bridge port that drops frames from addresses without an entry")
     link: str | None = maybe("lower interface (VLAN) or peer (veth), if in this namespace")
     peer: int | None = maybe("index of the peer, in another namespace")
     link_netns: int | None = maybe("namespace id of the lower interface or peer")
@@ -150,7 +152,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
     bridged = decode(port, 0, len(port), _PORT)
     forwards, apart = bridged.get("state"), bridged.get("isolated")
-    floods = bridged.get("floods")
+    floods, locked = bridged.get("floods"), bridged.get("locked")
     state = values.get("operstate")
     xdp = values.get("xdp", {})
     carrier = values.get("carrier")
@@ -182,6 +184,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         delay=own["delay"] / _TICKS if own.get("stp") and "delay" in own else None,
         isolated=bool(apart) if apart is not None else None,
         floods=bool(floods) if floods is not None else None,
+        locked=bool(locked) if locked is not None else None,
         link=below if below != values["name"] else None,
         peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,

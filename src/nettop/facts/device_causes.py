@@ -17,6 +17,7 @@ from ..terms.text import few
 from .kinds.qdisc import FULL, LEAST, LONGEST, paced
 from .way.steps.queue import BOUNDS, HEADER, needed
 
+BRIDGED: Final = "br_handle_frame_finish"  # the place
 SILENT: Final = 0.5  # of the drops: an interface that sends fewer frames does not get its own back
 
 
@@ -54,6 +55,22 @@ def twin(seen: Any) -> Mapping[str, Any]:
             if one.interface == link.interface and one.remote} | {link.tunnel_remote}  # fmt: skip
     known = sorted(filter(None, ends))
     return {"mac": link.address, "behind": f" behind {known[0]}" if len(known) == 1 else ""}
+
+
+def locked(seen: Any) -> Mapping[str, Any]:
+    """The bridge port that takes frames only from addresses with an entry there.
+
+    net/bridge/br_input.c, br_handle_frame_finish(): BR_PORT_LOCKED.
+    """
+    link = seen.host.links.get(seen.drop.nic or "")
+    if seen.drop.place != BRIDGED or link is None or not link.locked:
+        return {}
+    senders = {row.sender for row in seen.rows if row.sender}
+    unknown = sorted(one for one in senders if seen.host.port(link.master, one) != link.interface)
+    if senders and not unknown:
+        return {}
+    return {"bridge": link.master, "mac": unknown[0] if unknown else "ADDRESS",
+            "sender": f", such as {unknown[0]}" if unknown else ""}  # fmt: skip
 
 
 WORKS: Final = 0.005  # of the time: a reader that runs less does not read at all

@@ -19,7 +19,7 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
-from .device_causes import dead, down, headed, joined, numbered, pauses, short, sized, twin
+from .device_causes import dead, down, headed, joined, locked, numbered, pauses, short, sized, twin
 from .filter_causes import (
     SUMS,
     halved,
@@ -345,7 +345,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {
         "joined": joined, "programmed": _programmed, "unkeyed": _unkeyed, "first": _first,
-    },
+        "locked": locked},
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
     **{reason: {"rewritten": rewritten} for reason in (*SUMS, *HOPS)},

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
-from nettop.collect import addresses, nft_hooks, nft_rules, sysctls
+from nettop.collect import addresses, neighbour_states, nft_hooks, nft_rules, sysctls
 from nettop.collect.fdb import Row as Entry
 from nettop.facts.way import HIDDEN, Way
 
@@ -171,3 +171,23 @@ def test_a_port_that_neither_floods_nor_has_an_entry(known: list[Entry], doubts:
     assert (way.suspect is not None) is doubts
     if way.suspect is not None:
         assert "no entry for a host behind p2" in way.suspect.saw
+
+
+def test_a_locked_port_drops_who_has_no_entry_there() -> None:
+    ports = [port("p1", 10, locked=True), port("p2", 11)]
+    suspect = bridged(*ports, fdb=[]).suspect
+    assert suspect is not None
+    assert suspect.saw == (
+        "br0 drops what comes by p1 from hardware addresses without a forwarding entry there "
+        "(locked, 802.1X), as from 10.0.0.2"
+    )
+    known: dict[str, Any] = {
+        "neighbour_states": [neighbour_states.Row("br0", FAR, 4, "stale", "02:00:00:00:00:02")]
+    }
+    decider = bridged(*ports, fdb=[], **known).decider
+    assert decider is not None
+    assert decider.change.startswith("bridge fdb add 02:00:00:00:00:02 dev p1 master static; or")
+    let_in = Entry("p1", "02:00:00:00:00:02", "", 0, "br0", "static")
+    assert bridged(*ports, fdb=[let_in], **known).suspect is None
+    elsewhere = Entry("p2", "02:00:00:00:00:02", "", 0, "br0")
+    assert bridged(*ports, fdb=[elsewhere], **known).decider is not None

@@ -14,6 +14,7 @@ from .listener import listeners
 
 PLACE: Final = 70
 _OPEN: Final = "forwarding"
+MOST: Final = 3  # ports that are named
 _FORWARDER: Final = "docker-proxy"  # program that forwards what comes to published ports
 
 
@@ -98,6 +99,7 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
     if port.port_state not in (_OPEN, None):
         yield Step("bridge", STOPS, f"the port {name} of the bridge {bridge} is {port.port_state}",
                    show, _opened(port, bridge))  # fmt: skip
+    yield from _locked(leg, bridge, [port])
     others = [
         one for one in _ports(leg, bridge) if one is not port and one.port_state in (_OPEN, None)
     ]
@@ -112,6 +114,29 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
     elif apart:
         verdict = STOPS if len(apart) == len(others) else SUSPECT
         yield _apart([name, *apart], bridge, verdict)
+
+
+def _locked(leg: Leg, bridge: str, ports: list[LinkRow]) -> Iterator[Step]:
+    """Ports that take frames only from addresses with an entry there: BR_PORT_LOCKED, 802.1X.
+
+    net/bridge/br_input.c, br_handle_frame_finish().
+    """
+    host, source = leg.host, leg.question.source
+    shut = [one.interface for one in ports if one.locked]
+    entry = host.neighbours.get((bridge, source))
+    known = entry.hardware if entry is not None else None
+    at = host.port(bridge, known) if known else ""
+    if not shut or at in shut or (at and len(ports) > 1):
+        return
+    sure = known and len(shut) == len(ports) and not host.unread("fdb")
+    names, address = " and ".join(shut[:MOST]), known or "ADDRESS"
+    show = f"bridge -d link show dev {shut[0]}; bridge fdb show dev {shut[0]}"
+    yield Step(
+        "bridge", STOPS if sure else SUSPECT, f"{bridge} drops what comes by {names} from hardware "
+        f"addresses without a forwarding entry there (locked, 802.1X), as from {source}"
+        f"{f' ({known})' if known else ''}", show, f"bridge fdb add {address} dev {shut[0]} "
+        f"master static; or bridge link set dev {shut[0]} locked off",
+    )  # fmt: skip
 
 
 def _opened(port: LinkRow, bridge: str) -> str:
@@ -154,6 +179,7 @@ def _bridge(leg: Leg, name: str) -> Iterator[Step]:
     else:
         yield Step("bridge", PASSES, f"the ports of the bridge {name} forward", show)
     if leg.question.arrives == name:
+        yield from _locked(leg, name, ports)
         yield from _changing(leg, name, every)
 
 
