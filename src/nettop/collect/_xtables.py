@@ -120,6 +120,18 @@ def _mark(_: int, info: bytes) -> Iterator[Words]:
     yield ("cmp", 1, int(bool(info[8])), info[:4].hex())
 
 
+def _marks(revision: int, info: bytes) -> Iterator[Words]:
+    """Of struct xt_mark_tginfo2: mark, and the bits that it replaces."""
+    mark, mask = info[:4], struct.unpack_from("=I", info, 4)[0]
+    if revision < 2:
+        yield ("meta", 3)
+        return
+    kept = (mask ^ 0xFFFF_FFFF).to_bytes(4, sys.byteorder)
+    first = (("meta", 3, 1), ("bitwise", 1, 1, kept.hex(), mark.hex()))
+    yield from first if any(kept) else (("immediate", 1, mark.hex()),)
+    yield ("meta", 3)
+
+
 def _limit(_: int, info: bytes) -> Iterator[Words]:
     """Of struct xt_rateinfo: ten-thousandths of a second for each packet, and the burst."""
     each, burst = struct.unpack_from("=II", info)
@@ -173,7 +185,7 @@ _MATCHES: Final[Mapping[str, _Read]] = {
 _TARGETS: Final[Mapping[str, _Read]] = {
     "REJECT": _only(("reject",)), "NFQUEUE": _queue,
     "TPROXY": _only(("tproxy",)), "CT": _tracked,
-    "NOTRACK": _only(("notrack",)), "TCPMSS": _only(("tcpmss",)), "MARK": _only(("meta", 3)),
+    "NOTRACK": _only(("notrack",)), "TCPMSS": _only(("tcpmss",)), "MARK": _marks,
     **dict.fromkeys(
         ("LOG", "NFLOG", "TRACE", "TCPOPTSTRIP", "CHECKSUM", "CLASSIFY", "DSCP", "TOS",
          "CONNMARK", "CONNSECMARK", "SECMARK", "AUDIT", "TEE"),

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from way_filters import ACCEPT, PORT80, ruled
 from way_tables import FAR, SOUND, frame, route, rule, went
 
 from nettop.collect import neighbour_states
@@ -77,3 +78,28 @@ def test_a_table_that_only_the_default_route_of_is_suppressed_is_passed_over() -
     rules = [rule(10, 254, suppress=0), rule(20, 0, action="prohibit"), *SOUND["routing_rules"]]
     assert went(FAR, frame(routing_rules=rules)).decider is None
     assert went(ELSEWHERE, frame(routing_rules=rules)).decider is not None
+
+
+MARKING = (*PORT80, ("immediate", 1, "12000000"), ("meta", 3))
+
+
+def refused(*does: tuple[Any, ...], **more: Any) -> Any:
+    """What decides about packets that rules of the packet filter mark for table 112."""
+    rules = [*SOUND["routing_rules"], rule(50, 112, mark=0x12, mask=0xFFFF_FFFF)]
+    routes = [*SOUND["fib"], route("0.0.0.0/0", None, table=112, kind="unreachable")]
+    ruled_host = ruled(*does, hook="prerouting", routing_rules=rules, fib=routes)
+    return went("10.1.0.2", ruled_host, origin=FAR, arrives="a0", **more).decider
+
+
+def test_the_mark_of_a_rule_chooses_the_route_of_what_is_forwarded() -> None:
+    decider = refused(MARKING, port=80)
+    assert decider is not None
+    assert decider.saw == (
+        "route 0.0.0.0/0 of table 112 is unreachable, where rule 50 from all fwmark 0x12 looks; "
+        "rule of handle 2 in chain c (hook prerouting, inet t) gives packets the mark 0x12"
+    )
+    assert decider.change == "ip route del unreachable 0.0.0.0/0 table 112"
+    assert refused(MARKING, port=443) is None
+    kept = (("meta", 3, 1), ("bitwise", 1, 1, "ffffff00", "12000000"), ("meta", 3))
+    assert refused(kept, port=80) is None  # the rest of the mark is not known
+    assert refused((ACCEPT,), MARKING, port=80) is None

@@ -34,6 +34,7 @@ _DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
+MARKS: Final = "marks "  # what a rule does for sure, and the mark that it gives
 MASKS: Final = "may masquerade"  # or a target of iptables that is not understood
 TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
 
@@ -221,13 +222,14 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
     """Pass a chain; what rules may do is added to the doubts."""
     sure, doubts = True, seen.doubts
     for rule in seen.rules.get(at, ()):
-        matches, mapped, data = seen.packet.matches(rule.does, seen.sets)
+        matches, mapped, data, mark = seen.packet.matches(rule.does, seen.sets)
         if matches is False:
             continue
         verdict, target = _coded(mapped) if mapped else _verdict(rule)
         certain = sure and matches is True
         if any(words[0] == NOTRACK for words in rule.does):
             doubts.append((rule, NOTRACK if certain else MAY_NOTRACK))
+        doubts += [(rule, f"{MARKS}{mark}")] if certain and mark is not None else []
         if verdict in ("jump", "goto") and depth < _DEEPEST:
             inner = _run(seen, (*at[:3], target), depth + 1)
             verdict = inner.verdict or ("return" if verdict == "goto" else "")

@@ -14,10 +14,10 @@ from ...collect.translated import Row
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from ..flow_words import end
-from .chains import cure, named, passed, shown
+from .chains import MARKS, cure, named, passed, shown
 from .flow import Flow, Host, Trouble, address, inside, network
 from .lookup import Hop, routed
-from .packet import Packet, ports
+from .packet import ESTABLISHED, Packet, ports
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes
@@ -38,6 +38,7 @@ class Leg:
     was: Flow | None = None  # the flow before its destination was replaced
     by: Translation | None = None  # that replaced it
     above: str = ""  # tunnel whose packets these are
+    marked: str = ""  # the rule of the packet filter that gives them the mark of the question
 
     @property
     def what(self) -> str:
@@ -99,6 +100,10 @@ def _sent(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         flow.to, source, flow.protocol, flow.port,
         leaves=sent.hop.interface or "", mark=flow.mark,
     )  # fmt: skip
+    mark, marked = _marking(host, "output", packet)
+    if mark:
+        flow = replace(flow, mark=mark)
+        sent = replace(sends(flow, source), marked=marked)
     by = translation(host, "output", packet) if sent.hop.goes else None
     if by is not None:
         sent = replace(sends(_to(flow, by), source), was=flow, by=by)
@@ -130,9 +135,11 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     packet = Packet(flow.to, origin, flow.protocol, flow.port, arrives=arrives)
     by = translation(host, "prerouting", packet) or _by_entry(host, flow)
     goes = flow if by is None else _to(flow, by)
-    comes = Question(goes.to, origin, arrives, protocol=flow.protocol, port=goes.port)
+    mark, marked = _marking(host, "prerouting", packet)
+    comes = Question(goes.to, origin, arrives, mark=mark, protocol=flow.protocol, port=goes.port)
     ours = host.local(goes.to) or routed(host, comes).kind == "local"
     there = _leg(IN if ours else THROUGH, comes, goes, host, asked)
+    there = replace(there, marked=marked)
     yield there if by is None else replace(there, was=flow, by=by)
     if ours:
         answers = Question(origin, goes.to, protocol=flow.protocol)
@@ -141,9 +148,29 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         if flow.protocol == "udp":
             asked.append(unbound(origin))
     elif there.hop.goes and there.hop.interface:
-        returns = Question(origin, goes.to, there.hop.interface, protocol=flow.protocol)
-        back = _leg(THROUGH, returns, goes, host, asked, back=True)
+        answer = Packet(origin, goes.to, flow.protocol, source_port=goes.port, state=ESTABLISHED,
+                        arrives=there.hop.interface)  # fmt: skip
+        mark, marked = _marking(host, "prerouting", answer)
+        returns = Question(origin, goes.to, there.hop.interface, mark=mark, protocol=flow.protocol)
+        back = replace(_leg(THROUGH, returns, goes, host, asked, back=True), marked=marked)
         yield back if by is None else replace(back, was=flow, by=by)
+
+
+def _marking(host: Host, hook: str, packet: Packet) -> tuple[int, str]:
+    """The mark that a rule gives such packets for sure before the route is looked up, and the rule.
+
+    None where no rule of routing looks at marks. What this host sends is routed again by chains of
+    the type route alone (net/netfilter/nft_chain_route.c), as the table mangle of iptables has.
+    """
+    found = 0, ""
+    if any(one.mask for one in host.rules):
+        family = "ip6" if address(packet.to).version == 6 else "ip"
+        for chain, _, does in passed(host, hook, (family, "inet"), packet):
+            again = chain.kind == "route" or (chain.old and chain.table == "mangle")
+            for rule, what in does:
+                if what.startswith(MARKS) and (again or hook != "output"):
+                    found = int(what.removeprefix(MARKS)), named(rule, chain)
+    return found
 
 
 CARRIED: Final = {  # by kind of tunnel: the protocol of the packets that carry it

@@ -46,6 +46,7 @@ class Match(NamedTuple):
     said: bool | None
     verdict: str = ""
     data: str = ""  # hexadecimal
+    mark: int | None = None  # that the rule gives the packet; None: none, or not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Packet:
         memory = _Memory()
         known: bool | None = True
         verdict = data = ""
+        mark = None
         for name, *values in does:
             said: bool | None = True
             match name, values:
@@ -84,6 +86,8 @@ class Packet:
                 case "lookup", [str(one), int(register), *rest] if rest:
                     said, has = _looked_up(memory, sets.get(one), register, rest)
                     verdict, data = (has, data) if rest[0] == 0 and rest[1:] else (verdict, has)
+                case "meta", [3]:  # it writes the mark, which is not loaded
+                    mark = memory.value(1, _SLOT)
                 case "quota", [int(size), int(flags), int(used)]:  # nft_quota_do_eval()
                     said = (used >= size) is bool(flags & OVER)
                 case "objref", [int(kind), *_] if kind in _DECIDING:  # what it holds is not read
@@ -93,7 +97,8 @@ class Packet:
             if said is False:
                 return Match(said)
             known = known if said else None
-        return Match(known, verdict, data)
+        given = None if mark is None else int.from_bytes(mark, sys.byteorder)
+        return Match(known, verdict, data, given)
 
     def _loads(self, memory: _Memory, name: str | int, values: list[str | int]) -> bool:
         """Whether the expression writes a register, and so tests nothing."""

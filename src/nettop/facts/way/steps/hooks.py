@@ -13,6 +13,7 @@ from ....collect.nft_rules import Row as RuleRow
 from ....collect.nftables import limit
 from ...flow_words import end
 from ..chains import (
+    MARKS,
     MASKS,
     MAY_NOTRACK,
     NOTRACK,
@@ -68,8 +69,8 @@ def look(leg: Leg) -> Iterator[Step]:
         for chain, ended, doubts in passed(leg.host, hook, families, packet):
             if (rule := untracking(chain, doubts)) is not None:
                 state, by = UNTRACKED, named(rule, chain)
-            moot = (NOTRACK, MAY_NOTRACK if by else "")
-            told = [one for one in doubts if one[1] not in moot]
+            moot = (NOTRACK, MARKS, *((MAY_NOTRACK,) if by else ()))
+            told = [one for one in doubts if not one[1].startswith(moot)]
             then = _then(leg, hook, families, packet, ended, by) if ended.drops(chain) else ""
             yield from _told(leg, chain, ended, told, by, then, packet)
     yield from _beside(leg)

@@ -23,7 +23,12 @@ _VERBS: Final = {
 
 
 def look(leg: Leg) -> Iterator[Step]:
-    """What the route says."""
+    """What the route says, and the rule that marks the packets for it."""
+    more = f"; {leg.marked} gives {leg.what} the mark {leg.question.mark:#x}" if leg.marked else ""
+    return (replace(one, saw=f"{one.saw}{more}") for one in _said(leg))
+
+
+def _said(leg: Leg) -> Iterator[Step]:
     hop = leg.hop
     if leg.role in (IN, BRIDGED):
         return  # `arrival` or `bridge` says it
