@@ -185,12 +185,18 @@ def test_an_xdp_program_that_drops_is_suspected(reason: str, index: str, suspect
 MOST = "the filters of ingress on a0 drop most of what it receives"
 
 
-@pytest.mark.parametrize(("drops", "ifb", "saw"), [
-    (90, False, MOST), (90, True, f"{MOST} (ifb0, an ifb, is down)"), (20, True, None),
+OUT = "the filters of clsact on a0 dropped 9 packets to tcp port 443"
+
+
+@pytest.mark.parametrize(("drops", "ifb", "reason", "saw"), [
+    (90, False, "", MOST), (90, True, "", f"{MOST} (ifb0, an ifb, is down)"), (20, True, "", None),
+    (90, False, "TC_EGRESS", OUT), (20, False, "TC_EGRESS", None),
+    (90, False, "TC_INGRESS", MOST.replace("ingress", "clsact")),
 ])  # fmt: skip
-def test_filters_that_drop_most_of_what_arrives_are_suspected(
-    drops: int, ifb: bool, saw: str | None
+def test_filters_that_drop_most_of_what_passes_are_suspected(
+    drops: int, ifb: bool, reason: str, saw: str | None
 ) -> None:
+    """`reason`: why the kernel says that it drops packets; clsact has one counter for both ways."""
     links = [*SOUND["links"], *([link("ifb0", 9, kind="ifb", up=False)] if ifb else [])]
     seen = frame(links=links)
 
@@ -199,11 +205,21 @@ def test_filters_that_drop_most_of_what_arrives_are_suspected(
         return entries([now], entries([before], (), 0.0), 1.0)
 
     none: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__, 0)
-    ports = [link_stats.Row(**{**none, "interface": "a0", "rx_packets": n}) for n in (0, 100)]
-    queues = [qdisc("a0", "ingress", root=False, drops=count) for count in (0, drops)]
+    ports = [link_stats.Row(**{**none, "interface": "a0", "rx_packets": n,
+                               "tx_packets": n // 2}) for n in (0, 100)]  # fmt: skip
+    kind = "clsact" if reason else "ingress"
+    queues = [qdisc("a0", kind, root=False, drops=count) for count in (0, drops)]
     tables = {**seen.tables, "link_stats": counted(ports), "qdiscs": counted(queues)}
-    found = went(NEAR, replace(seen, tables=tables), origin=FAR, arrives="a0")
-    assert (None if found.suspect is None else found.suspect.saw) == saw
+    if reason:
+        row = Drop(reason, "__dev_queue_xmit", "here", "2", "tcp", "4000", 9, to=FAR, to_port=443)
+        tables["drop_reasons"] = entries([row], (), 0.0)
+        found = went(FAR, replace(seen, tables=tables), port=443)
+    else:
+        found = went(NEAR, replace(seen, tables=tables), origin=FAR, arrives="a0")
+    suspect = found.suspect
+    assert (None if suspect is None else suspect.saw) == saw
+    hook = "egress" if reason == "TC_EGRESS" else "ingress"
+    assert suspect is None or suspect.command == f"tc -s filter show dev a0 {hook}"
 
 
 @pytest.mark.parametrize(("sender", "operator", "of_one"), [

@@ -43,7 +43,7 @@ def test_a_frame_between_two_ports_is_not_routed() -> None:
          "ip link set br0 type bridge stp_state 0; bridge link set dev p1 state 3"),
         ([port("p1", 10, up=False), port("p2", 11)], "the port p1 is down", "ip link set p1 up"),
         ([port("p1", 10, carrier=False), port("p2", 11)], "the port p1 has no carrier",
-         "ip link set p1 up"),
+         "bring up the other end of p1, in its namespace"),
         ([port("p1", 10), port("p2", 11, port_state="disabled")],
          "no other port of the bridge br0 forwards", ""),
     ],

@@ -86,12 +86,14 @@ STOPS = {
     "a dead next hop": Case(
         ELSEWHERE, "route", "the next hop of route 0.0.0.0/0, 10.0.0.254 dev a0, is dead: "
         "a0 is down", "ip link set a0 up",
-        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", dead=True)]},
+        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", dead=True)],
+         "links": [SOUND["links"][0], link("a0", 2, up=False)]},
     ),
     "a next hop without carrier, and the kernel ignores such routes": Case(
         ELSEWHERE, "route", "the next hop of route 0.0.0.0/0, 10.0.0.254 dev a0, is dead: "
-        "a0 has no carrier", "ip link set a0 up",
-        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", linkdown=True)],
+        "a0 has no carrier", "bring up the other end of a0, in its namespace",
+        {"fib": [route("0.0.0.0/0", "a0", "10.0.0.254", dead=True, linkdown=True)],
+         "links": [SOUND["links"][0], link("a0", 2, carrier=False, kind="veth")],
          "ways": [answer(ELSEWHERE, "ENETUNREACH")]},
     ),
     "a route into lo": Case(

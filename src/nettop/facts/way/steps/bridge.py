@@ -9,7 +9,7 @@ from ....collect.links import Row as LinkRow
 from ...flow_words import owners
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
 from ..legs import BRIDGED, IN, OUT, Leg
-from .device import elsewhere
+from .device import elsewhere, raised
 from .listener import listeners
 
 PLACE: Final = 70
@@ -95,7 +95,7 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
                f"{leg.question.to} are bridged, not routed", show)  # fmt: skip
     if not port.up or port.carrier is False:
         state = "has no carrier" if port.up else "is down"
-        yield Step("bridge", STOPS, f"the port {name} {state}", show, f"ip link set {name} up")
+        yield Step("bridge", STOPS, f"the port {name} {state}", show, raised(port))
     if port.port_state not in (_OPEN, None):
         yield Step("bridge", STOPS, f"the port {name} of the bridge {bridge} is {port.port_state}",
                    show, _opened(port, bridge))  # fmt: skip
@@ -161,11 +161,9 @@ def _bridge(leg: Leg, name: str) -> Iterator[Step]:
     shut = [one for one in ports if one.port_state not in (_OPEN, None)]
     show = f"bridge link show master {name}"
     if not ports:
-        first = every[0].interface if every else "PORT"
-        more = "" if every else f" master {name}"
         what = f"no port of the bridge {name} has a carrier" if every else (
             f"nothing is behind the bridge {name}: it has no port")  # fmt: skip
-        change = f"ip link set {first}{more} up"
+        change = raised(every[0]) if every else f"ip link set PORT master {name} up"
         yield Step("bridge", STOPS, what, show, change + elsewhere(leg), (leg.next_hop,))
     elif len(shut) == len(ports):
         one = shut[0]

@@ -119,7 +119,7 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
     under = f", below {above}," if above else ""
     if not link.up:
         yield Step("device", STOPS, f"the interface {name}{under} is down".replace(",,", ","), show,
-                   f"ip link set {name} up")  # fmt: skip
+                   raised(link))  # fmt: skip
         return
     if link.master and not above and link.slave_kind in ("bond", "team"):
         yield Step("device", PASSES, f"{name} is a port of {link.master}", show)
@@ -127,7 +127,7 @@ def _one(leg: Leg, link: LinkRow, above: str, depth: int) -> Iterator[Step]:
         return  # `bridge` names the port
     if link.carrier is False:
         yield Step("device", STOPS, f"the interface {name}{under} has no carrier", show,
-                   _carrier(link) + elsewhere(leg), (leg.next_hop,))  # fmt: skip
+                   raised(link) + elsewhere(leg), (leg.next_hop,))  # fmt: skip
         return
     if link.kind == "tun" and (stopped := _stopped(leg, name)):
         saw = f"no program reads {name}: {stopped.name}[{stopped.pid}] is stopped by a signal"
@@ -204,7 +204,10 @@ def _ports(leg: Leg, link: LinkRow) -> Iterator[Step]:
         yield Step("device", PASSES, f"ports of {link.interface} with a carrier: {', '.join(fit)}")
 
 
-def _carrier(link: LinkRow) -> str:
+def raised(link: LinkRow) -> str:
+    """What gives an interface a carrier."""
+    if not link.up:
+        return f"ip link set {link.interface} up"
     if link.kind == "veth":
         return f"bring up the other end of {link.interface}, in its namespace"
     if link.kind == "tun":

@@ -17,7 +17,8 @@ HEADER: Final = 14  # bytes of an Ethernet header, which the MTU does not count
 BOUNDS: Final = {"bfifo": "limit"}  # of the size of one frame; of other qdiscs it is the burst
 WHOLE: Final = 2  # packets of GSO for which such a limit has room: one waits, and the next comes
 MOST: Final = 0.5  # of the received packets
-FILTERED_BY_TC: Final = "TC_INGRESS"  # why the kernel says that it drops a packet
+# why the kernel says that it drops a packet, by where the filter is
+REASONS: Final = {"ingress": "TC_INGRESS", "egress": "TC_EGRESS"}
 _FILTERS: Final = ("clsact", "ingress")
 
 
@@ -33,7 +34,7 @@ def look(leg: Leg) -> Iterator[Step]:
     for row in rows:
         if row.interface in names and row.kind in _FILTERS:
             hook = "egress" if row.interface == name and row.kind == "clsact" else "ingress"
-            if (step := _taken(leg, row) or _drops(leg, row)) is not None:
+            if (step := _taken(leg, row) or _drops(leg, row, hook)) is not None:
                 yield step
                 continue
             yield Step(
@@ -42,30 +43,38 @@ def look(leg: Leg) -> Iterator[Step]:
             )  # fmt: skip
 
 
-def _drops(leg: Leg, row: QdiscRow) -> Step | None:
-    """Filters that drop most of what their interface receives; None: they do not.
+def _drops(leg: Leg, row: QdiscRow, hook: str) -> Step | None:
+    """Filters that drop most of what their interface receives or sends; None: they do not.
 
-    What is redirected to an interface that is down is dropped as well (net/sched/act_mirred.c).
+    clsact has one counter for both: they drop what is sent where the kernel says so. What is
+    redirected to an interface that is down is dropped as well (net/sched/act_mirred.c).
     """
     name, flow = row.interface, leg.flow
-    drops = _rate(leg, "qdiscs", lambda one: (one.interface, one.handle) == (name, row.handle))
-    comes = _rate(leg, "link_stats", lambda one: one.interface == name)
-    most = drops and comes and drops.drops >= MOST * comes.rx_packets and drops.drops
-    down = [one.interface for one in leg.host.links.values() if one.kind == "ifb" and not one.up]
     index = str(leg.host.links[name].index) if name in leg.host.links else ""
-    ours = leg.host.dropped(FILTERED_BY_TC, lambda one: (one.interface, one.protocol, one.port) == (
+    sends = hook == "egress" and leg.host.dropped(
+        REASONS[hook], lambda one: one.interface == index) > 0  # fmt: skip
+    hook = "egress" if sends else "ingress"
+    drops = _rate(leg, "qdiscs", lambda one: (one.interface, one.handle) == (name, row.handle))
+    port = _rate(leg, "link_stats", lambda one: one.interface == name)
+    most = False
+    if drops and port:
+        passes = drops.drops + port.tx_packets if sends else port.rx_packets
+        most = bool(drops.drops) and drops.drops >= MOST * passes
+    down = [one.interface for one in leg.host.links.values() if one.kind == "ifb" and not one.up]
+    ours = leg.host.dropped(REASONS[hook], lambda one: (
+        one.interface, one.protocol, str(one.to_port) if sends else one.port) == (
         index, flow.protocol, str(flow.port)))  # fmt: skip
     if not most and not (down and ours):
         return None
     what = f"dropped {many(ours, 'packets')} to {flow.protocol} port {flow.port}"
-    what = what if ours else "drop most of what it receives"
+    what = what if ours else f"drop most of what it {'sends' if sends else 'receives'}"
     why, change = "", f"correct them, or tc qdisc del dev {name} {row.kind}"
     if down:
         why = f" ({down[0]}, an ifb, is down)"
         change = f"ip link set {down[0]} up"
     return Step(
         "queue", SUSPECT, f"the filters of {row.kind} on {name} {what}{why}",
-        f"tc -s filter show dev {name} ingress", change, qdisc=f"{name}/{row.kind}-{row.handle}",
+        f"tc -s filter show dev {name} {hook}", change, qdisc=f"{name}/{row.kind}-{row.handle}",
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ....collect.routing_rules import Row as RuleRow
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, Leg
 from ..lookup import LOCAL, MAIN, REFUSALS, dead, lookup, matches, selects
+from .device import raised
 from .discovery import unadvertised
 from .neighbour import ABSENT
 
@@ -276,12 +277,11 @@ def _none(leg: Leg) -> Step:
             f"ip addr add {source} dev INTERFACE, or let the program open a new connection",
         )  # fmt: skip
     for row in dead(host, leg.question):
-        if row.interface:
-            return Step(
+        if row.interface and (port := host.links.get(row.interface)) is not None:
+            return Step(  # one that is up may be dead: ignore_routes_with_linkdown
                 "route", STOPS, f"the next hop of route {row.to}, {_hop(row)}, is dead: "
-                f"{row.interface} {'is down' if row.dead else 'has no carrier'}",
-                f"ip link show {row.interface}",
-                f"ip link set {row.interface} up",
+                f"{row.interface} {'has no carrier' if port.up else 'is down'}",
+                f"ip link show {row.interface}", raised(port),
             )  # fmt: skip
     for one in host.addresses:
         link = host.links.get(one.interface)
