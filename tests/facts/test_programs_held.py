@@ -46,6 +46,7 @@ FORK = Frame(0.0, 0.0, {"failed_calls": (Entry(failed_calls.Row(
     (program(), {"waits": [thread(call="nanosleep", kind="timer")]}, "sleeps", "only fills later"),
     (program(), {"waits": [thread(call="futex", kind="lock")]}, "locked", "/proc/9/task"),
     (program(), {"waits": [thread(call="epoll_wait", kind="events")]}, "events", "limit"),
+    (program(), {"waits": [thread(call="pause", kind="pause")]}, "parked", "kill 9"),
 ])  # fmt: skip
 def test_the_state_of_a_program_names_what_to_do(
     row: program_states.Row, tables: Any, state: str, words: str

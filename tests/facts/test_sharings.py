@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from folded import folded
 
 from nettop.advice.judge.inline_facts import facts
 from nettop.collect import drop_reasons, socket_owners, sockets_udp, udp_connected
@@ -11,9 +12,11 @@ from nettop.facts.kinds import resolver, sharing
 from nettop.frame.rates import Entry, Frame
 
 
-def socket(inode: int, drops: float, port: int = 9000, remote: int = 0) -> Entry[sockets_udp.Row]:
-    row = sockets_udp.Row(inode, "0.0.0.0", port, "0.0.0.0", remote, False, 0, 0, 0, 50)
-    rate = sockets_udp.Row(inode, "0.0.0.0", port, "0.0.0.0", remote, False, 0, 0, 0, drops)  # type: ignore[arg-type]
+def socket(
+    inode: int, drops: float, port: int = 9000, remote: int = 0, local: str = "0.0.0.0"
+) -> Entry[sockets_udp.Row]:
+    row = sockets_udp.Row(inode, local, port, "0.0.0.0", remote, False, 0, 0, 0, 50)
+    rate = sockets_udp.Row(inode, local, port, "0.0.0.0", remote, False, 0, 0, 0, drops)  # type: ignore[arg-type]
     return Entry(row, rate)
 
 
@@ -48,6 +51,19 @@ def test_without_losses_or_with_one_process_or_an_unknown_one_there_is_none() ->
 def test_other_ports_and_connected_sockets_do_not_share() -> None:
     assert not sharings([socket(1, 40.0), socket(2, 0.0, port=9001)], OWNERS)
     assert not sharings([socket(1, 40.0), socket(2, 0.0, remote=53)], OWNERS)
+
+
+@folded(("local", "owners", "wide"), [
+    ("127.0.0.1", OWNERS, ("worker[9]",)), ("224.0.0.9", OWNERS, ()),  # each member gets a copy
+    ("127.0.0.1", {1: 8, 2: 8}, ()),
+])  # fmt: skip
+def test_a_socket_at_one_address_takes_what_one_at_every_address_would(
+    local: str, owners: dict[int, int], wide: tuple[str, ...]
+) -> None:
+    found = sharings([socket(1, 40.0, local=local), socket(2, 0.0)], owners)
+    assert tuple(name for one in found for name in one.wide) == wide
+    assert all((one.process, one.others, one.others_busy) == ("worker[8]", (), None)
+               for one in found)  # fmt: skip
 
 
 # Answers that no socket takes, for ports from which a server was asked.

@@ -306,7 +306,7 @@ class Call(NamedTuple):
     """A system call: what it waits for, and the places of its arguments."""
 
     name: str
-    kind: str  # input output both sync lock opens file timer events child
+    kind: str  # input output both sync lock opens file timer pause events child
     uses: int | None = None  # the argument with the descriptor
     writes: int | None = None  # the argument with the descriptor to which it writes, of two
     ends: int | None = None  # the argument with the time after which it ends
@@ -327,6 +327,7 @@ _TABLE: Final = {
     "opens": "connect:0=42/203",
     "file": "open=2/- openat=257/56",
     "timer": "nanosleep=35/101 clock_nanosleep=230/115",
+    "pause": "pause=34/- rt_sigsuspend=130/133 rt_sigtimedwait=128/137",
     "events": "poll@2*1=7/- ppoll@2*1=271/73 select@4*0=23/- pselect6@4*0=270/72 "
               "epoll_wait@3=232/- "
               "epoll_pwait@3=281/22 epoll_pwait2@3=441/441 io_getevents@4=208/4 "

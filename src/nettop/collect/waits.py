@@ -67,8 +67,8 @@ class Row:
         "system call in which it sleeps; empty: none, None: it may not be read"
     )
     kind: str = gauge(
-        "input output both sync lock opens timer events child memory signal (an eventfd of several "
-        "programs); empty: another call", default="",
+        "input output both sync lock opens timer pause events child memory signal (an eventfd of "
+        "several programs); empty: another call", default="",
     )  # fmt: skip
     object: str = gauge(
         "file, pipe or socket of the call, or the file for whose growth it waits (inotify); of an "

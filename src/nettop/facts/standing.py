@@ -166,6 +166,8 @@ def _states(
         yield state, {"share": min(1.0, waited), **why}
     if ran < STANDS:
         yield from _stands(pid, known, seen)
+    if {one.kind for one in threads} == {"pause"}:
+        yield "parked", {"call": threads[0].call}
     for one in threads:
         yield from _waits(pid, one, known, seen)
 

@@ -24,6 +24,7 @@ from .nic import Nic
 
 MOST: Final = 3  # ports that are named
 EVENTS: Final = "events"  # it waits for data or connections
+PARKED: Final = "parked"  # as the first process of a server, whose workers serve
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Program, ...]:
         first = next((one.pid for one in listeners if one.inode == inode), pids[0])
         if first in states:
             told = [states[pid] for pid in (first, *pids) if pid in states]
-            states[first] = min(told, key=lambda one: (not one[0], [*words, ""].index(one[0])))
+            states[first] = min(told, key=lambda one: (
+                one[0] == PARKED, not one[0], [*words, ""].index(one[0])))  # fmt: skip
     ports = _doors(facts)
     for door, pid in ((one, pid) for one in beyond.values() for pid in holders.get(one.inode, ())):
         ports.setdefault(pid, []).append(door.local_port)

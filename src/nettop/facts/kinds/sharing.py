@@ -2,8 +2,9 @@
 
 With SO_REUSEPORT the kernel chooses the socket by a hash of addresses and ports: all datagrams of
 one sending socket go to one of them (net/ipv4/udp.c, udp4_lib_lookup2(), and
-net/core/sock_reuseport.c). Readers of one multicast group share a port too, but each gets all
-datagrams, so none of them idles.
+net/core/sock_reuseport.c). A socket at one address of this host takes all that comes for it, and
+one at every address none of that (__udp4_lib_lookup()). Readers of one multicast group share a port
+too, but each gets all datagrams, so none of them idles.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from ...terms.dataclass import dataclass
 from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
+from ..way.flow import Host
 from .process import Process
 
 LEAST: Final = 2  # processes that share the port
+ANY: Final = ("0.0.0.0", "::")  # noqa: S104 -- of IPv4, of IPv6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,10 @@ class Sharing:
     busy: float | None = maybe("CPU time of that process", "%")
     others_busy: float | None = maybe("CPU time of the busiest other process of the port", "%")
     others: tuple[str, ...] = gauge("the other processes of the port, as name[pid]", default=())
+    wide: tuple[str, ...] = gauge(
+        "other processes with the port at every address, as name[pid]: none of these datagrams is "
+        "theirs", default=(),
+    )  # fmt: skip
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Sharing, ...]:
@@ -47,23 +54,30 @@ def build(frame: Frame, facts: Facts) -> tuple[Sharing, ...]:
     for entry in frame.tables.get("sockets_udp", ()):
         if not entry.now.remote_port:
             ports[entry.now.local, entry.now.local_port].append(entry)
-    shared = {
+    losing = {
         place: entries for place, entries in ports.items()
-        if len(entries) >= LEAST and any(entry.rate("drops") for entry in entries)
+        if any(entry.rate("drops") for entry in entries)
     }  # fmt: skip
-    if not shared:
+    if not losing:
         return ()
     pids = {row.inode: row.pid for row in frame.rows("socket_owners")}
-    processes = {one.pid: one for one in facts.processes}
+    processes, host = {one.pid: one for one in facts.processes}, Host.of(frame)
     found = []
-    for (local, port), entries in shared.items():
+    for (local, port), entries in losing.items():
         owners = [processes.get(pids.get(entry.now.inode) or 0) for entry in entries]
-        if None not in owners and len({one.pid for one in owners if one}) >= LEAST:
-            found.append(_sharing(end(local, port), entries, [one for one in owners if one]))
+        known = [one for one in owners if one]
+        every = ANY[entries[0].now.ipv6]
+        beside = ports.get((every, port), ()) if local != every and host.local(local) else ()
+        wide = [processes.get(pids.get(entry.now.inode) or 0) for entry in beside]
+        wider = tuple(dict.fromkeys(_who(one) for one in wide if one and one not in known))
+        if None not in owners and (wider or len({one.pid for one in known}) >= LEAST):
+            found.append(_sharing(end(local, port), entries, known, wider))
     return tuple(found)
 
 
-def _sharing(name: str, entries: list[Entry[UdpRow]], owners: list[Process]) -> Sharing:
+def _sharing(
+    name: str, entries: list[Entry[UdpRow]], owners: list[Process], wide: tuple[str, ...]
+) -> Sharing:
     drops = [entry.rate("drops") or 0.0 for entry in entries]
     first = owners[drops.index(max(drops))]
     others = [one for one in owners if one.pid != first.pid]
@@ -71,8 +85,8 @@ def _sharing(name: str, entries: list[Entry[UdpRow]], owners: list[Process]) -> 
     return Sharing(
         name, len(entries), _who(first), first.pid, max(drops), sum(drops) - max(drops),
         _busy(first),
-        None if None in known else max(value for value in known if value is not None),
-        tuple(dict.fromkeys(map(_who, others))),
+        None if None in known else max((one for one in known if one is not None), default=None),
+        tuple(dict.fromkeys(map(_who, others))), wide,
     )  # fmt: skip
 
 
