@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from whole_host import GROWTH, Vary, declared
+from whole_host import GROWTH, Vary, declared, type_of
 
 from nettop import collect
 from nettop.facts import Facts
@@ -105,7 +105,7 @@ def by_field(tables: Iterable[str], found: Callable[[str], Mapping[str, set[str]
 
 def other(field: Any, now: Any) -> tuple[str, Any]:
     """Which values vary with a field, and another one; of a counter the growth in a second."""
-    kind = str(field.type).partition(" | ")[0]
+    kind, _ = type_of(field)
     if field.metadata.get("kind") == "vector":
         return "other numbers", {0: 5000}
     if kind in ("int", "float"):
@@ -127,6 +127,6 @@ def ways(table: str, also: Vary | None = None) -> dict[str, dict[tuple[str, int]
             way, value = other(field, now[field.name])
             if value != now[field.name]:
                 out[way][table, number][field.name] = value
-            if "| None" in str(field.type) and now[field.name] is not None:
+            if type_of(field)[1] and now[field.name] is not None:
                 out["unknown"][table, number][field.name] = None
     return out
