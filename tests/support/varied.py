@@ -22,6 +22,7 @@ OTHERS: dict[str, Any] = {
     "interface": "eth1", "nic": "eth1", "congestion": "bbr", "mode": "active-backup",
     "queue": "rx-1", "cgroup": "cpu:/app", "operstate": "down", "duplex": "half", "flow": "udp4",
     "link_ring": "rx_over_errors", "family": "ndisc", "remote": "10.0.0.77", "prefix": 16,
+    "address": "10.0.0.9",
 }  # fmt: skip
 # the rows that are varied, where they are not the first
 ROWS = {"topology": (4,), "cpufreq": (4,), "cpu": (4,), "cpuidle": (4,), "softnet": (4,),
