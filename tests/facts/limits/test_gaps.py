@@ -12,7 +12,9 @@ from nettop.facts.limits.words import line
 FAR = {**AWAY, "rcv_rtt": 20_000, "rtt": 20_000, "min_rtt": 20_000}
 
 
-def receives(behind: float, dropped: float = 0, parent: str = "ingress", **more: Any) -> Limit:
+def receives(
+    behind: float, dropped: float = 0, parent: str = "ingress", gauges: Any = FAR, **more: Any
+) -> Limit:
     """The limit of a flow that receives 970 segments a second, so many of them behind a gap."""
 
     def at(second: float) -> Any:
@@ -21,7 +23,7 @@ def receives(behind: float, dropped: float = 0, parent: str = "ingress", **more:
         rates = {**RECEIVES, "bytes_received": 1_400_000, "data_segs_in": 970, "segs_in": 970,
                  "rcv_ooopack": behind}  # fmt: skip
         tables = {name: rows(second) for name, rows in more.items()}
-        return moment(second, rates=rates, gauges=FAR, ran=0.01, queue=queue, more=tables)
+        return moment(second, rates=rates, gauges=gauges, ran=0.01, queue=queue, more=tables)
 
     return flow(limits(at))
 
@@ -36,6 +38,13 @@ def test_a_sender_that_its_losses_hold_is_not_told_as_the_peer() -> None:
 def test_gaps_that_do_not_hold_the_sender_leave_the_peer(behind: float) -> None:
     found = receives(behind)
     assert found.stage.stage == "peer", line(found)
+
+
+@pytest.mark.parametrize(("age", "stage"), [(280, "peer"), (2, "path")])
+def test_a_sender_that_pauses_is_not_on_a_long_path(age: int, stage: str) -> None:
+    """Bursts of 2.6 MB from a slow disk, 60 us away; of a queue that stands data comes always."""
+    near = {**AWAY, "rcv_rtt": 105_000, "rtt": 60, "min_rtt": 60, "last_received": age}
+    assert receives(40, gauges=near).stage.stage == stage
 
 
 def test_filters_of_the_interface_that_drop_as_many_are_the_cause() -> None:

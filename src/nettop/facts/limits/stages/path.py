@@ -50,6 +50,7 @@ STANDING: Final = 0.9  # of the samples with packets below TCP; a sender without
 STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packets wait in a queue
 NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
 SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
+PAUSE: Final = 0.25  # of that round trip since data last came, on the mean: the sender pauses
 FLAPS: Final = 2  # changes of the state of the link in the window: once down, and up again
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 # segments behind a gap in a round trip, of a sender that its losses hold: those of one window for
@@ -73,7 +74,7 @@ def gaps(look: Look, free: float) -> Iterator[Reading]:
     for the gaps are the cause; else they arise on the way, or by reordering there.
     """
     behind, arrived = look.rated("rcv_ooopack") or 0.0, look.rated("data_segs_in") or 0.0
-    trip = (mean(entry.now.rcv_rtt for entry in look.tcp) or look.now("min_rtt") or 0.0) / 1e6
+    trip = _trip(look) / 1e6
     least, most = BEHIND
     if not least <= behind * trip <= most or behind < LOSSY * arrived or look.flow is None:
         return
@@ -88,6 +89,18 @@ def gaps(look: Look, free: float) -> Iterator[Reading]:
     yield Reading("path", "there", f"path from {look.flow.remote}", "inferred",
                   f"{why}: lost or reordered before this socket; the sender slows down at losses",
                   None, None, free)  # fmt: skip
+
+
+def _trip(look: Look) -> float:
+    """The round trip of a receiver in us; 0: it is not known.
+
+    Its own measure is from an acknowledgement to the next data (tcp_rcv_rtt_measure_ts()). Of a
+    sender that pauses that is the pause, many times the shortest; a queue that stands has none.
+    """
+    least = float(look.now("min_rtt") or 0)
+    trip = mean(entry.now.rcv_rtt for entry in look.tcp) or least
+    age = 1e3 * (mean(entry.now.last_received for entry in look.tcp) or 0.0)
+    return least if least and trip >= STRETCHED * least and age >= PAUSE * trip else trip
 
 
 def _modelled(look: Look) -> Iterator[Reading]:
