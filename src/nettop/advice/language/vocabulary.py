@@ -51,8 +51,13 @@ class Word:
 
 @cache
 def words(kind: type) -> dict[str, Word]:
-    """The fields of a fact."""
-    return {f.name: _word(kind, str(f.type), dict(f.metadata)) for f in fields(kind)}
+    """The fields of a fact; their module may defer its annotations or not."""
+    return {
+        f.name: _word(
+            kind, f.type.__name__ if isinstance(f.type, type) else str(f.type), dict(f.metadata)
+        )
+        for f in fields(kind)
+    }
 
 
 def _word(kind: type, annotation: str, metadata: dict[str, str]) -> Word:

@@ -51,6 +51,7 @@ STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packet
 NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
 SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
 PAUSE: Final = 0.25  # of that round trip since data last came, on the mean: the sender pauses
+TICK: Final = 10_000  # us: the time since data last came is counted in ticks of the kernel
 FLAPS: Final = 2  # changes of the state of the link in the window: once down, and up again
 COUNTED: Final = 10  # retransmissions: the share of fewer losses may be chance
 # segments behind a gap in a round trip, of a sender that its losses hold: those of one window for
@@ -100,7 +101,8 @@ def _trip(look: Look) -> float:
     least = float(look.now("min_rtt") or 0)
     trip = mean(entry.now.rcv_rtt for entry in look.tcp) or least
     age = 1e3 * (mean(entry.now.last_received for entry in look.tcp) or 0.0)
-    return least if least and trip >= STRETCHED * least and age >= PAUSE * trip else trip
+    pauses = age >= max(TICK, PAUSE * trip)
+    return least if least and trip >= STRETCHED * least and pauses else trip
 
 
 def _modelled(look: Look) -> Iterator[Reading]:
