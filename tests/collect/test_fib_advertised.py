@@ -25,7 +25,7 @@ def message(family: int, protocol: int, preference: int, ticks: int) -> bytes:
 
 @pytest.mark.parametrize(("family", "protocol", "number", "ticks", "told"), [
     (AF_INET6, RA, 1, 179_950, (True, "high", 1799)), (AF_INET6, RA, 3, 0, (True, "low", None)),
-    (AF_INET6, RA, 0, -5, (True, "", None)), (AF_INET6, STATIC, 1, 0, (False, "", None)),
+    (AF_INET6, STATIC, 1, 0, (False, "", None)),
     (AF_INET, RA, 1, 500, (False, "", None)),
 ])  # fmt: skip
 def test_what_a_router_said_of_itself(
@@ -33,3 +33,8 @@ def test_what_a_router_said_of_itself(
 ) -> None:
     (row,) = parse(message(family, protocol, number, ticks), {2: "eth0"})
     assert (row.advertised, row.preference, row.lasts) == told
+
+
+@pytest.mark.parametrize(("ticks", "rows"), [(5, 1), (-5, 0)])
+def test_a_route_that_has_ended_is_none_though_it_is_not_removed_yet(ticks: int, rows: int) -> None:
+    assert len(parse(message(AF_INET6, RA, 0, ticks), {2: "eth0"})) == rows

@@ -70,7 +70,9 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
 def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> Iterator[Row]:
     origin = values.get("source")
     learnt = head[0] != IPV4 and head[5] == _BY_ADVERTISEMENT
-    lasts = expires(values.get("cacheinfo", b"")) // TICKS if learnt else 0
+    left = 0 if head[0] == IPV4 else expires(values.get("cacheinfo", b"")) // TICKS
+    if left < 0:  # it has ended, and is not removed yet: rt6_check_expired()
+        return
     for number, (index, flags, hop) in enumerate(hops(head[8], values)):
         yield Row(
             family=4 if head[0] == IPV4 else 6,
@@ -86,7 +88,7 @@ def _rows(head: Head, values: Attributes, names: Mapping[int, str]) -> Iterator[
             linkdown=bool(flags & _LINKDOWN),
             advertised=learnt,
             preference=_PREFERENCES.get(values.get("pref", 0), "") if learnt else "",
-            lasts=max(lasts, 0) or None,
+            lasts=left or None if learnt else None,
             nexthop=values.get("nexthop"),
             programs=_programs(hop),
         )

@@ -19,6 +19,7 @@ from nettop.collect import (
     tun_readers,
 )
 from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.kinds.call import build as calls
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.way import build
@@ -208,6 +209,9 @@ def test_an_interface_with_a_small_mtu_has_no_ipv6(mtu: int, told: bool) -> None
     assert ("nettop set link.mtu@a0 1500" in decider.change) is told
 
 
+FROM_LO = ("meta", 4, 1), ("cmp", 1, 0, "01000000"), ("immediate", 0, "1:")  # iif lo accept
+
+
 @pytest.mark.parametrize(
     ("drops", "old", "says", "change"),
     [
@@ -225,6 +229,7 @@ def test_a_filter_that_drops_what_routers_advertise(
     seen = {
         "addresses": [*SOUND["addresses"], OWN6], "ways": [answer(FAR6, "ENETUNREACH")],
         "interface_sysctls": [switches("a0", accept_ra=1)], "nft_hooks": [chain],
+        "nft_rules": [Rule(chain.family, "t", "c", 2, FROM_LO, old=old)],
     }  # fmt: skip
     decider = went(FAR6, frame(**seen)).decider
     assert decider is not None

@@ -183,6 +183,7 @@ def passed(
     """
     if not (host.unread("addresses") or address(packet.to).is_multicast):
         packet = replace(packet, local=host.local(packet.to))
+    packet = replace(packet, numbers=(host.number(packet.arrives), host.number(packet.leaves)))
     rules: dict[Place, list[RuleRow]] = {}
     for rule in host.frame.rows("nft_rules"):
         if rule not in without:

@@ -225,6 +225,11 @@ class Host:
         one = address(text)
         return one.is_loopback or any(one == address(row.address) for row in self.addresses)
 
+    def number(self, interface: str | None) -> int | None:
+        """The index of an interface; 0 of none, None if it is not known."""
+        link = self.links.get(interface or "")
+        return 0 if interface == "" else link.index if link is not None else None
+
     def first(self, interface: str | None, version: int) -> str | None:
         """The first address of an interface, of that version of IP."""
         return next(

@@ -64,6 +64,7 @@ class Packet:
     state: int | None = NEW
     kind: int = 0  # type of ICMPv6, operation of ARP
     local: bool | None = None  # whether the destination is of this host
+    numbers: tuple[int | None, int | None] = None, None  # of both interfaces; 0: there is none
 
     def matches(self, does: tuple[Words, ...], sets: Mapping[str, SetRow] = NO_SETS) -> Match:
         """Whether the expressions match, with the verdict that a map has for the packet.
@@ -134,6 +135,9 @@ class Packet:
                 return b"\x86\xdd" if six else b"\x08\x00"
             case 3:  # MARK
                 return None if self.mark is None else self.mark.to_bytes(4, sys.byteorder)
+            case 4 | 5:  # IIF, OIF
+                number = self.numbers[key - 4]
+                return None if number is None else number.to_bytes(4, sys.byteorder)
             case 6:  # IIFNAME
                 return _named(self.arrives)
             case 7:  # OIFNAME
