@@ -46,6 +46,13 @@ def test_packets_that_did_not_raise_the_counter_do_not_explain_it(drop: Mapping[
     assert causes["datagrams-to-closed-ports"] == causes["packets-turned-away"] == ""
 
 
+def test_segments_that_a_program_rejects_explain_the_syns_that_come_again() -> None:
+    drop = {**KNOWN, "exact": True, "per_s": 6.0, "raises": ("syn_retrans",)}
+    found = findings(host={"syn_retrans": 4.0, "tcp_active": 20.0}, drops=[drop])
+    causes = {one.rule: one.cause for one in found}
+    assert causes["connections-open-at-the-second-try"] == "packets-turned-away@NO_SOCKET/f"
+
+
 def test_the_policy_that_packets_meet_explains_the_counter_of_ipsec() -> None:
     drop = {**KNOWN, "kind": "refused", "exact": True, "raises": ("XfrmOutNoStates",)}
     xfrm = {"reason": "XfrmOutNoStates", "drops": 60.0}

@@ -82,10 +82,10 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..host.bpf.arp import hops
 
     step, open_ = None, way.decider is None
-    comes = way.case in ("input", "forward") or not open_
+    sought = way.case in ("input", "forward", "output") or not open_
     seen: dict[str, Sequence[Any]] = {}
     with suppress(OSError, ValueError):  # without the rights nothing is known of it
-        if comes and drops:
+        if sought and drops:
             collect.rows("drop_reasons", source, {})
     with suppress(OSError):
         if open_ and way.case in ("output", "forward") and way.interface is not None:
@@ -93,7 +93,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     with suppress(OSError, ValueError):
         if open_ and step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
-    if comes and drops and source.wait(LOOK):
+    if sought and drops and source.wait(LOOK):
         with suppress(OSError, ValueError):
             seen["drop_reasons"] = collect.rows("drop_reasons", source, {})
     with suppress(OSError, ValueError):

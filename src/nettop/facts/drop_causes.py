@@ -22,6 +22,7 @@ from . import Facts
 from .device_causes import dead, down, headed, joined, locked, numbered, pauses, short, sized, twin
 from .filter_causes import (
     SUMS,
+    again,
     halved,
     invalid,
     rewritten,
@@ -125,6 +126,7 @@ def _sending(seen: Seen) -> Told:
         **found,
         "who": most(who) or "its processes",
         "verb": "rejects" if sole else "may reject",
+        "raises": again(seen),
     }
 
 

@@ -19,6 +19,7 @@ from .way.flow import Host
 
 MOST: Final = 3  # rules that are named
 SUMS: Final = ("IP_CSUM", "TCP_CSUM", "UDP_CSUM", "ICMP_CSUM")  # a checksum is wrong
+AGAIN: Final = "syn_retrans"  # the counter of SYNs that are sent again
 UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 HALF: Final = 0.5  # of the drops: as many are of connections that have no answer here
@@ -40,10 +41,16 @@ def rules(seen: Any) -> Mapping[str, Any]:
         row.protocol == "udp" and row.source and seen.host.local(row.source) for row in seen.rows
     )
     return {
-        "raises": (UNSENT,) if unsent else (),
+        "raises": (UNSENT,) if unsent else again(seen),
         "filters": few((one.told for one in found), MOST),
         "rules": names,
     }
+
+
+def again(seen: Any) -> tuple[str, ...]:
+    """What rises where segments of this host alone are dropped: SYNs among them come again."""
+    own = all(row.source and seen.host.local(row.source) for row in seen.rows)
+    return (AGAIN,) if own and any(row.protocol == "tcp" for row in seen.rows) else ()
 
 
 def _valid(host: Host) -> bool:

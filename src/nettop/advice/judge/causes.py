@@ -197,14 +197,16 @@ def _counts(cause: Found, one: Found) -> bool:
     """Whether one is about a counter and the other about the packets that raise it.
 
     The packets explain the counter if more is known of them than the reason, else it explains them.
+    A counter of a finding that holds may rest just now.
     """
     for drop, counter in ((cause.fact, one), (one.fact, cause)):
         if not isinstance(drop, Drop | Call) or not drop.raises:
             continue
         known = (isinstance(drop, Call) or drop.exact) and drop.rule != counter.rule.id
         if known == (drop is cause.fact) and (known or not drop.rule):
-            rates = (_counters(counter, drop).get(name) or 0.0 for name in drop.raises)
-            return any((drop.per_s or 0.0) >= MOST * rate > 0 for rate in rates)
+            rates = map(_counters(counter, drop).get, drop.raises)
+            return any(rate is not None and (drop.per_s or 0.0) >= MOST * rate
+                       and (rate > 0 or known) for rate in rates)  # fmt: skip
     return False
 
 
