@@ -19,6 +19,7 @@ from ..collect.failed_calls import OPENED
 from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
+from .cut_connections import cut
 from .device_causes import dead, down, headed, joined, locked, numbered, pauses, short, sized, twin
 from .filter_causes import (
     SUMS,
@@ -54,7 +55,7 @@ QUEUES: Final = (
 # the TTL or hop limit, or another field of the header of IP
 HOPS: Final = ("IP_INHDR", "IPV6_NDISC_HOP_LIMIT", "TCP_MINTTL")
 PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
-FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind")  # of a drop
+FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind", "cut")  # of a drop
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
 TRANSPORTS: Final = ("tcp", "udp")

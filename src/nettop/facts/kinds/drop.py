@@ -58,6 +58,7 @@ class Drop:
     filters: str = gauge("rules of the packet filter, or filters of tc, that drop", default="")
     rules: tuple[str, ...] = gauge("their names", default=())
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
+    cut: bool = gauge("they are of an open connection of which nothing else comes", default=False)
     exact: bool = gauge("more is known than the reason says", default=False)
     wanted: bool = gauge(
         "this host wants such packets, and no rule or program drops", default=False
