@@ -211,18 +211,38 @@ def test_an_operation_of_io_uring_fails_as_its_call_does(counter: calls.Counter)
     both = mmap.PROT_READ | mmap.PROT_WRITE
     queue = mmap.mmap(ring, 4096, kept, both, offset=0)
     entries = mmap.mmap(ring, 4096, kept, both, offset=0x10000000)
-    with socket.socket(socket.AF_INET6) as one:  # an address of another family
-        place = struct.pack("=H", 2) + struct.pack("!H", 443) + socket.inet_aton("192.0.2.1")
-        room = ctypes.create_string_buffer(place, 16)
-        entries[:64] = struct.pack(
-            "=BBHiQQIIQ24x", 16, 0, 0, one.fileno(), 16, ctypes.addressof(room), 0, 0, 7
-        )
+
+    def does(operation: int, descriptor: int, at: int = 0, more: int = 0, length: int = 0) -> None:
+        told = operation, 0, 0, descriptor, more, at, length, 0, 7
+        entries[:64] = struct.pack("=BBHiQQIIQ24x", *told)
         struct.pack_into("=I", queue, to[6], 0)
-        struct.pack_into("=I", queue, to[1], 1)
+        struct.pack_into("=I", queue, to[1], struct.unpack_from("=I", queue, to[1])[0] + 1)
         libc.syscall(426, ring, 1, 1, 1, None, 0)
+
+    place = struct.pack("=H", 2) + struct.pack("!H", 443) + socket.inet_aton("192.0.2.1")
+    room = ctypes.create_string_buffer(place, 16)
+    every = ctypes.create_string_buffer(place[:4] + socket.inet_aton("127.255.255.255"), 16)
+    message = ctypes.create_string_buffer(struct.pack("=QI", ctypes.addressof(every), 16), 56)
+    with (
+        socket.socket(socket.AF_INET6) as one,  # an address of another family
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as two,
+        Path("/dev/full").open("wb") as file,
+    ):
+        does(16, one.fileno(), ctypes.addressof(room), 16)
+        does(9, two.fileno(), ctypes.addressof(message), length=1)
+        does(45, socket.AF_INET, more=socket.SOCK_DGRAM, length=9999)
+        does(56, two.fileno(), ctypes.addressof(room), 16)
+        does(57, two.fileno())
+        does(23, file.fileno(), ctypes.addressof(room), length=8)
     os.close(ring)
-    (row,) = (row for row in rows(counter) if row.call == "connect")
-    assert (row.error, row.address, row.port) == ("EINVAL", "192.0.2.1", "443")
+    seen = {row.call: (row.error, row.address, row.port, row.argument) for row in rows(counter)}
+    assert seen["connect"] == ("EINVAL", "192.0.2.1", "443", "")
+    assert seen["sendmsg"] == ("EACCES", "127.255.255.255", "443", "")
+    assert seen["socket"] == ("EINVAL", "", "", "AF_INET,SOCK_DGRAM,9999")
+    assert "write" not in seen  # of a file
+    if "bind" in seen:  # since Linux 6.11
+        assert seen["bind"] == ("EADDRNOTAVAIL", "192.0.2.1", "443", "")
+        assert seen["listen"][0] == "EOPNOTSUPP"
 
 
 def test_programs_of_control_groups_need_no_mount() -> None:

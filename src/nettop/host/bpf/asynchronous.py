@@ -28,7 +28,7 @@ from ..netlink.diag import BY_FAMILY
 from ..netlink.kernel import Kernel
 from . import assembler as a
 from . import btf, own_socket
-from .counting import read
+from .counting import copied, read
 
 _SYN_SENT: Final = 1 << 2
 _INODE: Final = 68  # bytes from the begin of struct inet_diag_msg
@@ -69,10 +69,13 @@ def owners(inodes: set[int]) -> Owners:
 
 
 TRACEPOINT: Final = "io_uring_complete"
-# enum io_uring_op by call
-_OPERATIONS: Final[Mapping[str, int]] = {
-    "connect": 16, "sendmsg": 9, "sendto": 26, "recvmsg": 10, "recvfrom": 27, "accept4": 13,
+# enum io_uring_op with its call; those of files may be of sockets
+_OPERATIONS: Final[Mapping[int, str]] = {
+    1: "readv", 2: "writev", 9: "sendmsg", 10: "recvmsg", 13: "accept4", 16: "connect", 22: "read",
+    23: "write", 26: "sendto", 27: "recvfrom", 45: "socket", 47: "sendto", 48: "sendmsg",
+    56: "bind", 57: "listen", 58: "recvfrom",
 }  # fmt: skip
+_OF_FILES: Final = ("readv", "writev", "read", "write")
 _RESULT_IN_ARGUMENT: Final = 7  # arguments of the tracepoint; since Linux 6.16 it has three
 _LEAST: Final = 6  # of the kernel: before, the request was no argument
 
@@ -81,33 +84,73 @@ class Key(NamedTuple):
     """Code that makes the key of a failure; R6 and R9 are kept."""
 
     begin: a.Parts  # stores the call, R9, and the error, R8
-    given: a.Parts  # stores the address at R7
-    other_end: a.Parts  # stores the other end of the socket R6, of type R8
+    given: a.Parts  # stores the address at R7, of the program or of the kernel
+    socket: a.Parts  # stores what the socket R6, of type R8, says, and its other end
     add: a.Parts
+    argument: int  # of the stack: what the program gave beside an address
+    scratch: int  # 8 bytes
 
 
 def program(
     types: btf.Types, number: Callable[[str], int], waits: Collection[int], key: Key
 ) -> a.Parts:
     """The program at the end of an operation; KeyError on a kernel that does not tell enough."""
-    place = types.offset
+    place, names = types.offset, dict.fromkeys(_OPERATIONS.values())
     return (
         *a.load(a.R6, a.R1, 8), *_result(types), *a.when(a.R6, "==", 0, "out"),
         *a.when(a.R8, "<", -4095, "out"), *a.negate(a.R8),
         *(part for one in sorted({*waits, errno.ECANCELED})
           for part in a.when(a.R8, "==", one, "out")),
         *read(a.R7, a.R6, place("io_kiocb", "opcode"), 1),
-        *(part for name, one in _OPERATIONS.items() for part in a.when(a.R7, "==", one, name)),
+        *(part for one, name in _OPERATIONS.items() for part in a.when(a.R7, "==", one, name)),
         *a.go("out"),
-        *(part for name in _OPERATIONS
-          for part in (name, *a.number(a.R9, number(name)), *a.go("key"))),
-        "key", *key.begin, *a.when(a.R9, "==", number("connect"), "address"),
-        *read(a.R7, a.R6, place("io_kiocb", "file")), *own_socket.of_file(types, "judged"),
-        *key.other_end, *a.go("judged"),
-        "address", *read(a.R7, a.R6, place("io_connect", "addr")), *key.given,
+        *(part for name in names for part in (name, *a.number(a.R9, number(name)), *a.go("key"))),
+        "key", *key.begin,
+        *(part for name, label in _LABELS.items() if label in _given(types, key)
+          for part in a.when(a.R9, "==", number(name), label)),
+        *a.go("file"),
+        *(part for label, code in _given(types, key).items() for part in (label, *code)),
+        "address", *key.given, *a.when(a.R9, "==", number("connect"), "judged"),
+        "file", *read(a.R7, a.R6, place("io_kiocb", "file")), *own_socket.of_file(types, "other"),
+        *key.socket, *a.go("judged"),
+        "other", *(part for name in _OF_FILES for part in a.when(a.R9, "==", number(name), "out")),
         "judged", *key.add,
         "out", *a.end(),
     )  # fmt: skip
+
+
+_LABELS: Final = {"socket": "kind", "bind": "kept", "sendmsg": "message", "connect": "asked"}
+
+
+def _given(types: btf.Types, key: Key) -> Mapping[str, a.Parts]:
+    """What the request R6 has of the arguments, by label: R7 = where an address is.
+
+    bind() is there since Linux 6.11, and keeps a copy of the address (io_uring/net.c); what
+    sendto() was given is gone when it ends.
+    """
+    place = types.offset
+    code = {
+        "asked": (*read(a.R7, a.R6, place("io_connect", "addr")), *a.go("address")),
+        "message": (
+            *read(a.R7, a.R6, place("io_sr_msg", "umsg")),
+            *a.put(a.R10, key.scratch, 0), *copied(key.scratch, a.R7, 0, 8, a.READ_USER),
+            *a.load(a.R7, a.R10, key.scratch), *a.go("address"),
+        ),
+    }  # fmt: skip
+    with suppress(KeyError):
+        code["kind"] = tuple(
+            part for name, to, size in (("domain", 0, 2), ("type", 2, 2), ("protocol", 4, 4))
+            for part in (*read(a.R7, a.R6, place("io_socket", name), 4),
+                         *a.store(a.R10, key.argument + to, a.R7, size))
+        ) + a.go("judged")  # fmt: skip
+    with suppress(KeyError):
+        code["kept"] = (
+            *read(a.R7, a.R6, place("io_kiocb", "async_data")), *a.when(a.R7, "==", 0, "file"),
+            # it begins with the address, or with a pointer, of which the lowest bits are 0
+            *read(a.R8, a.R7, 0, 1), *a.change(a.R8, "&", 7), *a.when(a.R8, "!=", 0, "address"),
+            *a.change(a.R7, "+", place("io_async_msghdr", "addr")), *a.go("address"),
+        )  # fmt: skip
+    return code
 
 
 def _result(types: btf.Types) -> a.Parts:

@@ -217,8 +217,10 @@ def _others(types: btf.Types) -> Mapping[str, a.Parts]:
     begin = (*_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
              *a.store(a.R10, _AT + _ERROR, a.R8, 2))  # fmt: skip
     add = (*a.number(a.R7, 1), *_moment(), *counting.add(_AT, _SIZE, a.R7))
-    given = own_socket.given(*_END, _GIVEN)
-    key = asynchronous.Key((*begin, *_owner(types)), given, _other_end(types), add)
+    given = own_socket.given(*_END, _GIVEN, by=a.READ_ANY)
+    socket_ = (*arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR), *_other_end(types))
+    key = asynchronous.Key(
+        (*begin, *_owner(types)), given, socket_, add, _AT + _ARGUMENT, _GIVEN)  # fmt: skip
     found = dict[str, a.Parts]()
     with suppress(KeyError):
         found[asynchronous.TRACEPOINT] = asynchronous.program(types, CALLS.index, _WAITING, key)

@@ -45,27 +45,28 @@ def of_file(types: btf.Types, label: str) -> a.Parts:
 
 
 def given(
-    family: int, port: int, address: int, scratch: int, long: a.Parts = (), tail: a.Parts = ()
+    family: int, port: int, address: int, scratch: int, long: a.Parts = (), tail: a.Parts = (),
+    by: int = a.READ_USER,
 ) -> a.Parts:  # fmt: skip
     """Store family, port and address of the sockaddr that the program gave, at R7.
 
     Of a Unix socket the first 16 bytes of its path, then what `tail` stores. `long` takes the
     length of the sockaddr to R8, because no zero ends an abstract name (unix(7)). All are stack
-    offsets; `scratch` of 32 bytes.
+    offsets; `scratch` of 32 bytes. By READ_ANY the sockaddr may be of the kernel.
     """
     return (
         *(part for at in range(0, 32, 8) for part in a.put(a.R10, scratch + at, 0)),
         *a.when(a.R7, "==", 0, "no address"),
-        *copied(scratch, a.R7, 0, 8, a.READ_USER),
+        *copied(scratch, a.R7, 0, 8, by),
         *a.load(a.R8, a.R10, scratch, 2), *a.store(a.R10, family, a.R8, 2),
         *a.when(a.R8, "==", socket.AF_INET, "inet"),
         *a.when(a.R8, "==", socket.AF_UNIX, "path"),
         *a.when(a.R8, "!=", socket.AF_INET6, "no address"),
-        *copied(address, a.R7, 8, 16, a.READ_USER), *a.go("port"),
+        *copied(address, a.R7, 8, 16, by), *a.go("port"),
         "path", *a.number(a.R8, 18), *long, *a.change(a.R8, "&", 0xFF),
         *a.when(a.R8, "<=", 2, "no address"), *a.when(a.R8, "<=", 18, "begin"),
         *a.number(a.R8, 18), "begin", *a.change(a.R8, "+", -2), *a.stack(a.R1, address),
-        *a.move(a.R2, a.R8), *a.move(a.R3, a.R7), *a.change(a.R3, "+", 2), *a.call(a.READ_USER),
+        *a.move(a.R2, a.R8), *a.move(a.R3, a.R7), *a.change(a.R3, "+", 2), *a.call(by),
         *tail, *a.go("no address"),
         "inet", *a.load(a.R8, a.R10, scratch + 4, 4), *a.store(a.R10, address, a.R8, 4),
         "port", *a.load(a.R8, a.R10, scratch + 2, 2), *a.swapped(a.R8),
