@@ -326,8 +326,7 @@ def route_programs(host: Host, to: str) -> str:
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {
         "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
-        "untracked": untracked, "unported": unported, "hooked": _hooked,
-    },
+        "untracked": untracked, "unported": unported, "hooked": _hooked, "cut": cut},
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
         "grouped": _grouped,

@@ -166,9 +166,8 @@ def _states(
         yield state, {"share": min(1.0, waited), **why}
     if ran < STANDS:
         yield from _stands(pid, known, seen)
-    pauses = [one.call for one in threads if one.kind == "pause"]
-    if pauses and len(pauses) == len(threads):
-        yield "parked", {"call": pauses[0]}
+    if {one.kind for one in threads} == {"pause"}:
+        yield "parked", {"call": next(one.call for one in threads)}
     for one in threads:
         yield from _waits(pid, one, known, seen)
 
