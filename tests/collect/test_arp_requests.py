@@ -44,7 +44,7 @@ def test_a_question_that_is_repeated_is_counted(monkeypatch: pytest.MonkeyPatch)
     door = Door(
         ask, packet("10.0.0.9", "10.0.0.1", operation=2),  # an answer
         packet("10.0.0.9", "10.0.0.1", kind=HOST),  # to a neighbour that is known
-        packet("0.0.0.0", "10.0.0.1"), packet("10.0.0.9", "10.0.0.9"),  # a probe, an announcement
+        packet("0.0.0.0", "10.0.0.1"),  # a probe
         (ask[0][:20], ask[1]), ask,
     )  # fmt: skip
     monkeypatch.setattr(socket, "socket", lambda *_: door)
@@ -55,6 +55,14 @@ def test_a_question_that_is_repeated_is_counted(monkeypatch: pytest.MonkeyPatch)
     door.found = [ask]
     assert [one.requests for one in arp_requests.parse(counter.text())] == [3]
     counter.close()
+
+
+@pytest.mark.parametrize("operation", [1, 2])
+def test_who_announces_itself_is_told_so(monkeypatch: pytest.MonkeyPatch, operation: int) -> None:
+    door = Door(packet("10.0.0.9", "10.0.0.9", operation))
+    monkeypatch.setattr(socket, "socket", lambda *_: door)
+    (row,) = arp_requests.parse(arp.Counter().text())
+    assert (row.source, row.hardware, row.asks) == ("10.0.0.9", MAC, False)
 
 
 def test_of_too_many_questions_the_first_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -330,6 +330,23 @@ def test_ports_that_only_begin_forward_by_themselves(states: tuple[str, str], be
     assert (one.begins, one.held) == (begins, ("eth0", "v1"))
 
 
+@pytest.mark.parametrize(("mac", "nic", "ours"), [
+    ("02:00:00:00:00:09", "a0", True), ("02:00:00:00:00:01", "a0", False),
+    ("02:00:00:00:00:09", "b0", False),  # it has the address elsewhere, as a server of a balancer
+])  # fmt: skip
+def test_another_that_announces_an_address_of_this_host_is_its_rival(
+    mac: str, nic: str, ours: bool
+) -> None:
+    links = [link("a0", 2, address="02:00:00:00:00:01"), link("b0", 3)]
+    heard = arp_requests.Row(nic, "10.0.0.1", mac, "10.0.0.1", 1, 5.0)
+    tables = {"links": links, "addresses": [addresses.Row("a0", "10.0.0.1", 24, 4, "global")]}
+    found = still(arp_requests=[heard], rivals=[], **tables).more["rival"]
+    said = f"{mac}, and this host, with 02:00:00:00:00:01"
+    assert [(one.id, one.hardware, one.ours) for one in found] == (
+        [("10.0.0.1@a0", said, True)] if ours else []
+    )
+
+
 def test_two_that_ask_with_one_address_are_rivals() -> None:
     def asks(
         hardware: str, source: str = "10.0.0.7", nic: str = "br0", seconds: float = 5.0

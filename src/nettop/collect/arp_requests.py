@@ -24,9 +24,14 @@ class Row:
     interface: str = label("interface by which they come; of a port of a bridge the bridge")
     source: str = label("address of the host that asks")
     hardware: str = label("its hardware address")
-    target: str = label("address that it asks for")
+    target: str = label("address that it asks for; its own: it announces itself")
     requests: int = counter("requests since nettop started to listen", "packets")
     seconds: float = gauge("listened for", "s", default=0.0)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for another one."""
+        return self.source != self.target
 
 
 def parse(text: str) -> Sequence[Row]:

@@ -231,18 +231,31 @@ class Rival:
     address: str = gauge("address", default="")
     hardware: str = gauge("both hardware addresses", default="")
     nic: str | None = maybe("interface")
+    ours: bool = gauge("it is an address of this host", default=False)
 
 
 def _rivals(frame: Frame, facts: Facts) -> tuple[Rival, ...]:  # noqa: ARG001
-    """One fact for each of them; also those that ask others by ARP with one address, both now."""
+    """One fact for each of them; also those that ask others by ARP with one address, both now.
+
+    And who asks so, or announces itself, with an address that this host has on that interface.
+    """
     found = {(row.interface, row.address): row.hardware for row in frame.rows("rivals")}
+    macs = {row.interface: row.address for row in frame.rows("links")}
+    own = {(row.interface, row.address): macs.get(row.interface) for row in frame.rows("addresses")}
     asks: dict[tuple[str, str], set[str]] = {}
     for entry in frame.tables.get("arp_requests", ()):
-        if grown(entry, "requests"):
-            asks.setdefault((entry.now.interface, entry.now.source), set()).add(entry.now.hardware)
-    both = {place: " ".join(sorted(macs)) for place, macs in asks.items() if len(macs) > 1}
+        place, mac = (entry.now.interface, entry.now.source), entry.now.hardware
+        if grown(entry, "requests") and not (place in own and mac in macs.values()):
+            asks.setdefault(place, set()).add(mac)
+    both = {}
+    for place, heard in asks.items():
+        named = " ".join(sorted(heard))
+        if place in own:
+            both[place] = f"{named}, and this host, with {own[place]}"
+        elif len(heard) > 1:
+            both[place] = named
     return tuple(
-        Rival(f"{address}@{nic}", address, hardware, nic)
+        Rival(f"{address}@{nic}", address, hardware, nic, (nic, address) in own)
         for (nic, address), hardware in {**both, **found}.items()
     )
 

@@ -109,7 +109,8 @@ KNOWN: Final = ("reachable", "stale", "delay", "probe")
 
 def asked(frame: Frame) -> Iterator[str]:
     """The addresses that are asked for in vain."""
-    return (row.target for row in frame.rows("arp_requests") if row.requests >= LEAST)
+    rows = frame.rows("arp_requests")
+    return (row.target for row in rows if row.asks and row.requests >= LEAST)
 
 
 def sought(host: Host) -> Iterator[Trouble]:
@@ -123,7 +124,9 @@ def sought(host: Host) -> Iterator[Trouble]:
     for entry in host.frame.tables.get("arp_requests", ()):
         row: RequestRow = entry.now
         ours = host.local(row.target)
-        if row.requests < LEAST or host.local(row.source) or row.interface not in host.links:
+        if not row.asks or row.requests < LEAST:
+            continue
+        if host.local(row.source) or row.interface not in host.links:
             continue
         arrives = row.interface if ours else _port(host, row)
         if arrives:

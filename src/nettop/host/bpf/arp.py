@@ -15,8 +15,8 @@ from typing import Final
 
 _PROTOCOL: Final = 0x0806  # ETH_P_ARP
 _FORMAT: Final = struct.Struct("!HHBBH6sI6sI")  # struct arphdr, and hardware and IP address of both
-# Ethernet, IPv4, the sizes of their addresses, ARPOP_REQUEST
-_REQUEST: Final = (1, 0x0800, 6, 4, 1)
+_ETHERNET: Final = (1, 0x0800, 6, 4)  # with IPv4, and the sizes of their addresses
+_REQUEST, _REPLY = 1, 2  # ARPOP_*
 _MOST: Final = 20_000  # requests that are looked at in one reading
 _ROOM: Final = 1024  # questions that are counted
 
@@ -35,7 +35,7 @@ class Counter:
     def text(self) -> str:
         """The seconds, then a line `COUNT INTERFACE ADDRESS HARDWARE TARGET` for each question.
 
-        ADDRESS and HARDWARE are those of who asks for TARGET.
+        ADDRESS and HARDWARE are those of who asks for TARGET, or announces itself (RFC 5227).
         """
         with suppress(BlockingIOError):
             for _ in range(_MOST):
@@ -45,13 +45,14 @@ class Counter:
         return "\n".join([f"{time.monotonic() - self._begun:.3f}", *lines, ""])
 
     def _hear(self, data: bytes, name: str, kind: int) -> None:
-        """Count one, unless it is for this host alone, a probe, or an announcement."""
+        """Count one, unless it is for this host alone, or a probe."""
         if kind != socket.PACKET_BROADCAST or len(data) < _FORMAT.size:
             return
-        *head, hardware, source, _, target = _FORMAT.unpack(data)
+        *head, operation, hardware, source, _, target = _FORMAT.unpack(data)
         line = f"{{}} {name} {IPv4Address(source)} {hardware.hex(':')} {IPv4Address(target)}"
         known = line in self._sums or len(self._sums) < _ROOM
-        if tuple(head) == _REQUEST and source not in (0, target) and known:
+        told = operation == _REQUEST or (operation == _REPLY and source == target)
+        if tuple(head) == _ETHERNET and source and told and known:
             self._sums[line] += 1
 
     def close(self) -> None:
