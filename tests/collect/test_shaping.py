@@ -108,6 +108,7 @@ class Shaped:
     """A host whose eth0 has HTB and whose eth1 has not; it is asked about classes once."""
 
     kind = "htb"
+    options = attribute(2, struct.pack("=5I", 3, 10, 0x10, 0, 0))  # default 10
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -125,7 +126,7 @@ class Shaped:
                 for index in (2, 3)
             )
         if request.name == "route/qdiscs":
-            return part(36, 0x10000, 0xFFFFFFFF, self.kind, b"")
+            return part(36, 0x10000, 0xFFFFFFFF, self.kind, self.options)
         return part(40, 0x10001, 0xFFFFFFFF, "htb", spec(125_000_000, 125_000_000)) + part(
             40, 0x10010, 0x10001, "htb", spec(6_250_000, 12_500_000)
         )
@@ -137,6 +138,7 @@ def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
     top, leaf = classes.read(given)
     assert (top.interface, top.handle, top.parent, top.leaf) == ("eth0", "1:1", "root", False)
     assert (leaf.handle, leaf.parent, leaf.leaf) == ("1:10", "1:1", True)
+    assert (top.default, leaf.default) == (False, True)
     assert (leaf.rate, leaf.ceiling, leaf.backlog, leaf.drops) == (5e7, 1e8, 300, 7)
     assert source.asked.count("route/classes/eth0") == 1
     assert "route/classes/eth1" not in source.asked
@@ -145,6 +147,7 @@ def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
 def test_the_classes_of_hfsc() -> None:
     class Other(Shaped):
         kind = "hfsc"
+        options = struct.pack("=H", 0x10)
 
         def netlink(self, request: Request) -> bytes:
             if request.name == "route/classes/eth0":
@@ -156,6 +159,7 @@ def test_the_classes_of_hfsc() -> None:
     given: Source = source  # type: ignore[assignment]
     (leaf,) = classes.read(given)
     assert (leaf.kind, leaf.leaf, leaf.rate, leaf.ceiling) == ("hfsc", True, None, 2e6)
+    assert leaf.default
 
 
 def test_a_host_without_htb_is_not_asked_for_its_qdiscs() -> None:

@@ -126,6 +126,23 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
     assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
 
 
+def test_a_default_class_is_told_with_a_wider_one_that_idles() -> None:
+    def at(step: int) -> Tables:
+        row = classes.Row
+        return {**HOST, "classes": [
+            row("eth0", "1:10", "1:1", True, 4e8, 5e8, bytes=0),
+            row("eth0", "1:30", "1:1", True, 2e6, 2e6, bytes=250_000 * step, default=True),
+        ]}  # fmt: skip
+
+    found = {one.id: one for one in joined(at(0), at(1)).more["qdisc"]}
+    assert found["eth0/htb-class-1:10"].default == ""
+    assert found["eth0/htb-class-1:30"].told == "2 Mb/s, in the default class"
+    assert found["eth0/htb-class-1:30"].default == (
+        "class 1:30 is the default of htb: no filter matches what falls into it; class 1:10 "
+        "(500 Mb/s) idles"
+    )
+
+
 @pytest.mark.parametrize(("target", "copied", "mirror"), [
     ("eth0", 6e5, "eth1 ingress pref 10"),
     ("eth0", 1e5, ""),  # few

@@ -40,6 +40,7 @@ class Row:
     drops: int | None = counter("packets dropped", "packets", default=None)
     overlimits: int | None = counter("rate overlimits", "events", default=None)
     kind: str = gauge("htb or hfsc", default="htb")
+    default: bool = gauge("takes what no filter leads elsewhere", default=False)
 
     @property
     def limit(self) -> float | None:
@@ -49,13 +50,13 @@ class Row:
 
 def read(source: Source) -> list[Row]:
     """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc."""
-    found = shaped(route.qdiscs(source)) if _named(source) else []
+    found = shaped(route.qdiscs(source)) if _named(source) else {}
     names = route.names(source) if found else {}
     return [
         row
         for index in found
         if index in names
-        for row in parse(route.classes(source, index, names[index]), names)
+        for row in parse(route.classes(source, index, names[index]), names, found[index])
     ]
 
 
@@ -68,20 +69,20 @@ def _named(source: Source) -> bool:
     return any(kind.encode() + b"\0" in links for kind in _KINDS)
 
 
-def shaped(reply: bytes) -> list[int]:
-    """The indices of the interfaces whose root qdisc is HTB or HFSC."""
-    found = []
+def shaped(reply: bytes) -> dict[int, int]:
+    """The default class by the index of each interface whose root qdisc is HTB or HFSC."""
+    found = {}
     for kind, start, end in messages(reply):
         if kind != route.NEWQDISC or end - start < _HEAD.size:
             continue
-        _family, _pad, index, _handle, parent, _info = _HEAD.unpack_from(reply, start)
+        _family, _pad, index, handle, parent, _info = _HEAD.unpack_from(reply, start)
         values = decode(reply, start + _HEAD.size, end, route.QDISC)
-        if parent == _ROOT and values.get("kind") in _KINDS:
-            found.append(index)
+        if parent == _ROOT and (name := values.get("kind", "")) in _KINDS:
+            found[index] = qdiscs.default(name, handle, values.get("options", b""))
     return found
 
 
-def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
+def parse(reply: bytes, names: Mapping[int, str], default: int = 0) -> list[Row]:
     """The rows of an answer to RTM_GETTCLASS; ValueError when it is cut off."""
     found = []
     for start, end in of_kind(reply, route.NEWCLASS, _HEAD.size, "a traffic class"):
@@ -91,16 +92,18 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
             found.append((index, handle, parent, values))
     above = {(index, parent) for index, _, parent, _ in found}
     return [
-        _row(names[index], handle, parent, (index, handle) not in above, values)
+        _row(names[index], handle, parent, (index, handle) not in above, values, default == handle)
         for index, handle, parent, values in found
     ]
 
 
-def _row(interface: str, handle: int, parent: int, leaf: bool, values: Attributes) -> Row:
+def _row(
+    interface: str, handle: int, parent: int, leaf: bool, values: Attributes, default: bool
+) -> Row:  # fmt: skip
     octets, _, (_, backlog, drops, _, overlimits) = qdiscs.counted(values)
     kind, options = values.get("kind", "htb"), values.get("options", b"")
     rate, ceiling = (qdiscs.hfsc if kind == "hfsc" else qdiscs.htb)(options)
     return Row(
         interface, number(handle), "root" if parent == _ROOT else number(parent), leaf,
-        rate, ceiling, backlog, octets, drops, overlimits, kind,
+        rate, ceiling, backlog, octets, drops, overlimits, kind, default,
     )  # fmt: skip

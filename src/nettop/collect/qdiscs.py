@@ -179,6 +179,21 @@ def room(kind: str, options: bytes) -> str:
     return f"{size:,} {unit}" if size else ""
 
 
+def default(kind: str, handle: int, options: bytes) -> int:
+    """The class for what no filter of an HTB or HFSC qdisc leads elsewhere; 0: it has none.
+
+    struct tc_htb_glob, its third word, and struct tc_hfsc_qopt (include/uapi/linux/pkt_sched.h).
+    """
+    try:
+        if kind == "hfsc":
+            (minor,) = struct.unpack_from("=H", options)
+        else:
+            (minor,) = struct.unpack_from("=I", _values(options).get(2, b""), 8)
+    except (ValueError, struct.error):
+        return 0
+    return handle | minor if minor else 0
+
+
 def htb(options: bytes) -> Rates:
     """The guaranteed rate and the ceiling of an HTB class, in bit/s."""
     try:

@@ -34,6 +34,7 @@ FRAME: Final = 8 * LONGEST  # bit
 HEEDED: Final = 0.05
 MANAGED: Final = ("fq_codel", "codel", "fq_pie", "pie", "cake")  # they keep the delay short
 COPIES: Final = 0.25  # of its rate: copies that are fewer leave it to the others
+IDLE: Final = 0.05  # of its rate
 FULL: Final = 0.9  # of its rate: then a leaf is its own limit
 MUCH: Final = 0.2  # of what it sends: less may be headers, or sent between two readings
 MOST: Final = 3  # programs that are told
@@ -58,6 +59,7 @@ class Qdisc:
     told: str = gauge("its rate, and that delay where it is long", default="")
     fewer: int | None = maybe("full packets that its rate sends in 100 ms")
     room: str = gauge("most that it holds; empty: not known", default="")
+    default: str = gauge("that it is a default class, and a wider one that idles", default="")
     mirror: str = gauge("the filter of tc whose copies take much of its rate", default="")
     filled: str = gauge("what fills it, as shares of what it sends", default="")
 
@@ -144,7 +146,8 @@ def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
         if not entry.now.leaf or not rate:
             continue
         leaf = _one(entry, f"{entry.now.kind} class", rate)
-        yield leaf
+        told = leaf.told + ", in the default class" * entry.now.default
+        yield replace(leaf, told=told, default=_default(entry, entries))
         place, seen = (entry.now.interface, entry.now.parent), set()
         while place in found and place not in seen:
             seen.add(place)
@@ -158,6 +161,21 @@ def _classes(entries: Sequence[Entry[ClassRow]]) -> Iterator[Qdisc]:
             delay = 8 * waits / rate
             one = _one(found[place], f"{row.kind} class", rate)
             yield replace(one, queued=waits, delay=delay, told=_told(rate, delay))
+
+
+def _default(entry: Entry[ClassRow], entries: Sequence[Entry[ClassRow]]) -> str:
+    """In words that no filter leads its packets elsewhere; of the wider classes, who idles."""
+    row = entry.now
+    if not row.default:
+        return ""
+    idle = (
+        f"; class {one.handle} ({units.scaled(one.limit, 'b/s')}) idles"
+        for one, sent in ((each.now, each.rate("bytes")) for each in entries)
+        if one.interface == row.interface and one.leaf and one.limit and sent is not None
+        and one.limit > (row.limit or 0.0) and 8 * sent < IDLE * one.limit
+    )  # fmt: skip
+    said = f"class {row.handle} is the default of {row.kind}: no filter matches what falls into it"
+    return said + next(idle, "")
 
 
 def _one(entry: Entry, kind: str, rate: float | None, *, ingress: bool = False) -> Qdisc:  # type: ignore[type-arg]
