@@ -40,6 +40,9 @@ _PREFIXES: Final = {0: "IP_", 1: "SO_", 6: "TCP_", 17: "UDP_", 41: "IPV6_"}  # o
 _MORE: Final = {(1, 1): "SCM_RIGHTS", (1, 2): "SCM_CREDENTIALS"}  # control messages
 _OPTIONS: Final = {(0, 2): "IP_TTL", (6, 13): "TCP_CONGESTION", (6, 31): "TCP_ULP",
                    (17, 103): "UDP_SEGMENT", (1, 25): "SO_BINDTODEVICE",
+                   (1, 32): "SO_SNDBUFFORCE", (1, 33): "SO_RCVBUFFORCE", (1, 46): "SO_BUSY_POLL",
+                   (1, 61): "SO_TXTIME", (1, 69): "SO_PREFER_BUSY_POLL",
+                   (1, 70): "SO_BUSY_POLL_BUDGET", (6, 19): "TCP_REPAIR",
                    (0, 39): "IP_ADD_SOURCE_MEMBERSHIP", (0, 41): "IP_MSFILTER",
                    (0, 42): "MCAST_JOIN_GROUP", (0, 46): "MCAST_JOIN_SOURCE_GROUP",
                    (0, 48): "MCAST_MSFILTER"}  # fmt: skip
