@@ -112,3 +112,14 @@ def test_a_table_that_is_cut_off_is_refused() -> None:
         with pytest.raises(ValueError, match=r"cut off|wrong length"):
             _iptables.rules(((family, name, raw[:length]),))
     assert _iptables.rules(((family, name, b""),)) == ()  # scrubbed
+
+
+def test_what_a_rule_that_drops_tests_is_told() -> None:
+    state = (("ct", 0, 1), ("bitwise", 1, 1, "01000000", "00000000"), ("cmp", 1, 1, "00000000"))
+    for does, told in (
+        (state, "ct state invalid"), ((("match", "fragment"),), "fragments"),
+        ((("match", "in a set of ipset by source"), ("match", "geoip")),
+         "in a set of ipset by source, geoip"),
+        ((("meta", 16, 1), ("cmp", 1, 0, "06")), ""),
+    ):  # fmt: skip
+        assert nftables._of_old((*does, ("counter",), ("immediate", 0, "0:"))) == told, does

@@ -120,6 +120,13 @@ def _mark(_: int, info: bytes) -> Iterator[Words]:
     yield ("cmp", 1, int(bool(info[8])), info[:4].hex())
 
 
+def _set(_: int, info: bytes) -> Iterator[Words]:
+    """Of struct xt_set_info: number of the set, of its parts, and flags; its name is not here."""
+    _number, parts, flags = struct.unpack_from("=HBB", info)
+    sides = (("destination", "source")[flags >> part & 1] for part in range(1, parts + 1))
+    yield ("match", f"{'not ' * (flags & 1)}in a set of ipset by {', '.join(sides)}")
+
+
 def _marks(revision: int, info: bytes) -> Iterator[Words]:
     """Of struct xt_mark_tginfo2: mark, and the bits that it replaces."""
     mark, mask = info[:4], struct.unpack_from("=I", info, 4)[0]
@@ -179,6 +186,7 @@ def _only(*found: Words) -> _Read:
 _MATCHES: Final[Mapping[str, _Read]] = {
     "tcp": _transport(11, flags=True), "udp": _transport(8, flags=False),
     "multiport": _multiport, "conntrack": _conntrack, "mark": _mark, "addrtype": _address_type,
+    "set": _set,
     "comment": _only(), "limit": _limit, "hashlimit": _only(("limit",)),
     "state": lambda _, info: _state(struct.unpack_from("=I", info)[0], inverted=False),
 }  # fmt: skip

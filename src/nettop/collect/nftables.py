@@ -114,7 +114,7 @@ def old(tables: _iptables.Tables) -> list[Row]:
     return [
         Row(f"{one.family}tables", one.table, one.chain, "policy" if one.policy else
             str(one.number), one.hook, packets=one.packets, rejects=one.does[-1] == ("reject",),
-            tests=_stated(one.does))
+            tests=_of_old(one.does))
         for one in _iptables.rules(tables) if one.drops
     ]  # fmt: skip
 
@@ -257,7 +257,7 @@ def tested(expressions: Sequence[Attributes]) -> str:
             old = decoded(one, OLD)
             kind, revision = old.get("name", ""), _number(old.get("revision")) or 0
             words = _xtables.words(name, kind, revision, old.get("info", b""), six=False)
-            found += filter(None, [_stated(words)])
+            found += filter(None, [_of_old(words)])
         elif name == "bitwise" and part:
             part += f" & 0x{values.get('mask', {}).get('value', b'').hex()}"
         elif name == "payload":
@@ -284,12 +284,15 @@ def _states(mask: bytes) -> str:
     return f"ct state {states}" if states else ""
 
 
-def _stated(does: Sequence[_xtables.Words]) -> str:
-    """The states for which a rule of iptables is; empty: any, or all but some."""
+def _of_old(does: Sequence[_xtables.Words]) -> str:
+    """What a rule of iptables tests: states, unless all but some, and matches that have a name."""
+    found = []
     for name, *values in does:
         if name == "bitwise" and ("ct", 0, 1) in does and ("cmp", 1, 1, values[-1]) in does:
-            return _states(bytes.fromhex(str(values[2])))
-    return ""
+            found.append(_states(bytes.fromhex(str(values[2]))))
+        if name == "match":
+            found.append({"fragment": "fragments"}.get(str(values[0]), str(values[0])))
+    return ", ".join(filter(None, found))
 
 
 def _counted(name: str, values: Attributes) -> str:

@@ -113,6 +113,17 @@ def test_the_set_of_a_rule_that_may_drop_is_asked_for_the_address() -> None:
     assert way.suspect.command == f"nft get element inet t banned '{{ {FAR} }}'"
 
 
+def test_what_a_rule_of_the_older_iptables_tests_is_told_though_it_is_not_read() -> None:
+    counted = [Drop("NETFILTER_DROP", "nf_hook_slow", "here", "", "tcp", "80", 9)]
+    tested = [Nftables("iptables", "filter", "INPUT", "1", "input", tests="in a set of ipset")]
+    rule = Rule("ip", "filter", "INPUT", 1, (("match", "in a set of ipset"), DROP), old=True)
+    hook = Hook("ip", "filter", "INPUT", "input", 0, "filter", drops=False, old=True)
+    tables: dict[str, Any] = {"nft_hooks": [hook], "nft_rules": [rule], "drop_reasons": counted}
+    way = went(NEAR, frame(**tables, nftables=tested), origin=FAR, port=80)
+    assert way.suspect is not None
+    assert "may drop them (in a set of ipset), and" in way.suspect.saw
+
+
 LATE = "a SYN is sent again after 1, 3 and 7 s: such a connection opens late"
 
 

@@ -316,17 +316,16 @@ def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
 
 def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
     """What a rule tests, in words, and how to ask whether its set has the address; or nothing."""
-    place, handle = (rule.family, rule.table, rule.chain), str(rule.handle)
+    family, handle = f"{rule.family}{'tables' * rule.old}", str(rule.handle)
+    place = family, rule.table, rule.chain
     rows = (one for one in leg.host.frame.rows("nftables")
             if (one.family, one.table, one.chain, one.rule) == (*place, handle))  # fmt: skip
     tests = next((one.tests for one in rows), "")
     looked = _SET.search(tests)
     one = leg.question.source if looked and looked[1] == "s" else leg.question.to
-    element = (
-        f"nft get element {rule.family} {rule.table} {looked[2]} '{{ {one} }}'"
-        if looked and one
-        else ""
-    )
+    element = ""
+    if looked and one:
+        element = f"nft get element {rule.family} {rule.table} {looked[2]} '{{ {one} }}'"
     return f" ({tests})" if tests else "", element
 
 
