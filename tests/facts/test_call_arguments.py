@@ -6,10 +6,11 @@ from call_lines import called
 from flow_tables import socket
 from folded import folded
 
-from nettop.collect import addresses, conntrack, socket_owners, sysctls, time_wait
+from nettop.collect import addresses, conntrack, snmp, socket_owners, sysctls, time_wait
 
 TO = "10.60.0.2"
 OWN = "10.60.0.1"
+NOTHING: dict[str, Any] = dict.fromkeys(snmp.Row.__dataclass_fields__)
 RANGE = sysctls.Row("net.ipv4.ip_local_port_range", "40000 40099")
 
 
@@ -104,6 +105,30 @@ def test_the_holder_of_a_port_is_one_of_the_same_protocol() -> None:
         one = called(line, sockets_tcp=held, socket_owners=owners)
         assert one is not None
         assert one.means == means
+
+
+def test_a_port_without_a_holder_is_left_of_connections_in_time_wait() -> None:
+    line = "bind;{}; EADDRINUSE 5 7 here 0.0.0.0 8080 app\n"
+    for protocol, waiting, left in (("tcp", 3, True), ("tcp", 0, False), ("udp", 3, False)):
+        counts = [snmp.Row(**{**NOTHING, "time_wait": waiting})]
+        one = called(line.format(protocol), sockets_tcp=connected(range(9, 10)), snmp=counts)
+        assert one is not None
+        assert ("connections in TIME-WAIT hold it" in one.means) is left
+        assert ("SO_REUSEADDR" in one.advice) is left
+
+
+def test_an_option_that_needs_a_privilege_names_the_capability() -> None:
+    for option, needs in (
+        ("SO_MARK", "CAP_NET_ADMIN or CAP_NET_RAW"),
+        ("SO_BINDTODEVICE", "CAP_NET_RAW"), ("SO_RCVBUFFORCE", "CAP_NET_ADMIN"),
+    ):  # fmt: skip
+        one = called(f"setsockopt;{option}; EPERM 5 7 here - - app\n")
+        assert one is not None
+        assert f"needs {needs}, which the program lacks" in one.means
+        assert "tcp_allowed_congestion_control" not in one.advice
+    one = called("setsockopt;TCP_CONGESTION=bbr; EPERM 5 7 here - - app\n")
+    assert one is not None
+    assert "sysctl net.ipv4.tcp_allowed_congestion_control" in one.advice
 
 
 HERE = (addresses.Row("eth0", OWN, 24, 4, "global"), addresses.Row("lo", "127.0.0.1", 8, 4, "host"))

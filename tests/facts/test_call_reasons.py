@@ -178,6 +178,11 @@ def test_a_send_that_the_packet_filter_forbids_names_the_rule_if_it_dropped_ther
     assert one is not None
     assert one.by == (rule.name,)
     assert one.means == f"A rule of the packet filter forbids to send ({rule.told})"
+    assert one.advice.startswith("`nft -a list chain ip out OUT` shows it")
+    old, hook = replace(rule, family="iptables"), replace(drop, place="nf_hook_slow")
+    one = called(line, drop_reasons=[hook], nftables=[old])
+    assert one is not None
+    assert one.advice.startswith("`iptables-legacy -t out -nvL OUT --line-numbers` shows it")
     one = called(line.replace(" 80 ", " 81 "), drop_reasons=[drop], nftables=[rule])
     assert one is not None
     assert (one.by, one.means) == ((), "A local rule forbids to send")

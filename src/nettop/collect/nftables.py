@@ -102,6 +102,13 @@ class Row:
         """The name with what the rule tests, e.g. inet/filter/input/7 (ct state invalid)."""
         return f"{self.name} ({self.tests})" if self.tests else self.name
 
+    @property
+    def shown(self) -> str:
+        """The command that shows it: nft does not show the rules of the older iptables."""
+        if self.family in ("iptables", "ip6tables"):
+            return f"{self.family}-legacy -t {self.table} -nvL {self.chain} --line-numbers"
+        return f"nft -a list chain {self.family} {self.table} {self.chain}"
+
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every rule and policy that drops. OSError, also if no packet filter is in use."""

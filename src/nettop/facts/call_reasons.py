@@ -16,6 +16,7 @@ from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE, case
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame
 from ..terms.text import few
+from ..terms.units import many
 from .call_ends import LOW, RESERVED, by_argument, by_end
 from .drop_causes import MOST, PROGRAMMED, route_programs
 from .flow_words import owners
@@ -101,7 +102,8 @@ def _forbidden(
     rules = _rules(address, port, frame) if call in SENDS else []
     if rules:
         told = few((one.told for one in rules), MOST)
-        return case(said, "filtered", filters=told), tuple(one.name for one in rules[:MOST])
+        names = tuple(one.name for one in rules[:MOST])
+        return case(said, "filtered", filters=told, show=rules[0].shown), names
     if found := _programs(address, port, frame):
         return case(said, "programmed", programs=found), ()
     return None
@@ -142,7 +144,11 @@ def _held(said: Words, end: tuple[str, int], protocol: str, frame: Frame) -> Wor
     of = (protocol,) if protocol in TRANSPORTS else () if protocol else TRANSPORTS
     holds = next(filter(None, (holder(frame, one, end[1], end[0]) for one in of)), None)
     if holds is None:
-        return said
+        closed = max((row.time_wait or 0 for row in frame.rows("snmp")), default=0)
+        left = closed and protocol == "tcp" and "sockets_tcp" in frame.tables
+        return (
+            case(said, "lingers", port=end[1], count=many(closed, "connections")) if left else said
+        )
     advice = f"{holds.change[0].upper()}{holds.change[1:]}."
     return said._replace(means=f"{said.means}: {holds.saw}", advice=advice)
 

@@ -35,7 +35,6 @@ def rules(seen: Any) -> Mapping[str, Any]:
         found = [one for one in found if INVALID not in one.tests.split(", ")] or found
     if not found:
         return {}
-    names = tuple(one.name for one in found[:MOST])
     # at an interface, the sender is told as of a full queue: net/core/dev.c, nf_hook_egress()
     unsent = all(one.family == "netdev" for one in found) and any(
         row.protocol == "udp" and row.source and seen.host.local(row.source) for row in seen.rows
@@ -43,7 +42,8 @@ def rules(seen: Any) -> Mapping[str, Any]:
     return {
         "raises": (UNSENT,) if unsent else again(seen),
         "filters": few((one.told for one in found), MOST),
-        "rules": names,
+        "rules": tuple(one.name for one in found[:MOST]),
+        "show": found[0].shown,
     }
 
 
