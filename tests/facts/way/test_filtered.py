@@ -12,6 +12,7 @@ from nettop.collect.kernel import Row as Kernel
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.nftables import Row as Nftables
+from nettop.facts.way import chains
 from nettop.facts.way.chains import filtered, writing
 from nettop.facts.way.flow import Host
 from nettop.frame.rates import Entry, Frame
@@ -74,6 +75,20 @@ def test_one_that_it_does_not_match_or_meet_is_not(
     does: tuple[Any, ...], seen: Drop, hook: str, family: str
 ) -> None:
     assert not may(does, seen, hook, family)
+
+
+def test_each_rule_of_a_long_chain_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Nftables("ip", "t", "c", str(one), "input", packets=None) for one in range(200)]
+    known = [Rule("ip", "t", "c", one, (DROP,)) for one in range(200)]
+    host, looked, own = Host.of(frame(nftables=rows, nft_rules=known)), [0], chains.place
+
+    def counted(one: Any) -> Any:
+        looked[0] += 1
+        return own(one)
+
+    monkeypatch.setattr(chains, "place", counted)
+    assert filtered(host, [SEEN]) == rows
+    assert looked == [200]
 
 
 def test_the_place_tells_nf_tables_and_the_older_iptables_apart_on_new_kernels() -> None:

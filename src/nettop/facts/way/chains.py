@@ -301,27 +301,31 @@ def filtered(host: Host, dropped: Sequence[DropReasonRow]) -> list[NftablesRow]:
     Those first that may have dropped most. Connections repeat their segments in bursts: where no
     counter rises just now, one that rose before in this look.
     """
-    kernel = next((version(row.release) for row in host.frame.rows("kernel")), None)
-    fits = [
-        (sum(row.packets for row in dropped if _may(host, one.now, row, kernel)), one)
-        for one in host.frame.tables.get("nftables", ())
-    ]
-    fit = [one for packets, one in sorted(fits, key=lambda one: -one[0]) if packets]
-    counting = [(rate, one.now) for one in fit if (rate := one.rate("packets"))]
-    counting.sort(key=lambda one: -one[0])
-    return (
-        [row for _, row in counting]
-        or [one.now for one in fit if one.past and one.now.packets != one.past.packets]
-        or [one.now for one in fit if one.now.packets is None]
-    )
+    every = host.frame.tables.get("nftables", ())
+    rules = {(place(one), str(one.handle)): one for one in host.frame.rows("nft_rules")}
+    for some in (
+        [one for one in every if one.rate("packets")],
+        [one for one in every if one.past and one.now.packets != one.past.packets],
+        [one for one in every if one.now.packets is None],
+    ):
+        fits = [
+            (one.rate("packets") or 0.0, sum(
+                row.packets for row in dropped if _may(host, one.now, row, rules)
+            ), one.now)
+            for one in some
+        ]  # fmt: skip
+        fits = sorted((one for one in fits if one[1]), key=lambda one: one[:2], reverse=True)
+        if fits:
+            return [rule for _, _, rule in fits]
+    return []
 
 
 def _may(
-    host: Host, rule: NftablesRow, row: DropReasonRow, kernel: tuple[int, int] | None
+    host: Host, rule: NftablesRow, row: DropReasonRow, rules: Mapping[tuple[Place, str], RuleRow]
 ) -> bool:  # fmt: skip
     """Whether the rule, or the policy, may have dropped the packet at its place."""
     old = rule.family in OLD
-    apart = kernel is not None and kernel >= NAMED
+    apart = any((version(one.release) or ()) >= NAMED for one in host.frame.rows("kernel"))
     if (row.place == _OF_RULES and old) or (row.place == _OF_HOOK and apart and not old):
         return False
     if not row.to or row.protocol not in PROTOCOLS:
@@ -339,9 +343,8 @@ def _may(
     at = old, family, rule.table, rule.chain
     if rule.rule == "policy":
         return any(not verdict for verdict in _ends(host, rule.hook, family, packet, at))
-    found = (one for one in host.frame.rows("nft_rules")
-             if place(one) == at and str(one.handle) == rule.rule)  # fmt: skip
-    return all(packet.matches(one.does).said is not False for one in found)
+    found = rules.get((at, rule.rule))
+    return found is None or packet.matches(found.does).said is not False
 
 
 def _packet(host: Host, row: DropReasonRow, *, leaves: bool) -> Packet:
