@@ -79,6 +79,21 @@ def test_an_end_that_breaks_off_ends_its_connection_alone(
     assert all(one.bytes == other.bytes > 0 for one, other in zip(near[1:4], far[1:4], strict=True))
 
 
+def test_who_gets_the_cpu_after_its_time_sends_a_record() -> None:
+    for streams in (1, 2):
+        pairs = [socket.socketpair() for _ in range(streams)]
+        work = [bulk.Connection(one, pours=True) for one, _ in pairs]
+        memory = memoryview(bytearray(16))
+        if streams == 1:
+            bulk.alone(work[0], memory, 0.0, 0.0)
+        else:
+            bulk.in_turn(work, memory, 0.0)
+        for ends in pairs:
+            assert ends[1].recv(64) == bytes(16)
+            for one in ends:
+                one.close()
+
+
 def test_only_who_had_a_full_record_waits_for_full_records(
     ends: tuple[list[bulk.Connection], list[bulk.Connection]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
