@@ -125,14 +125,12 @@ def test_the_number_of_rules_about_both_ends_is_theirs() -> None:
 
 
 def anew(shown: str, made: str) -> str:
-    """An example written again: whole, or as many paragraphs before its final gap as there were."""
-    if WIDE not in shown:
-        return made
-    head, _, tail = shown.partition(f"\n{WIDE}\n")
+    """An example written again: whole, or as many lines before its final gap as there were."""
+    head, gap, tail = shown.partition(f"\n{WIDE}\n")
     if tail:  # gaps inside: chosen by hand
         return shown
-    count, parts = len(head.strip().split("\n\n")), made.split("\n\n")
-    return made if count >= len(parts) else "\n\n".join(parts[:count]) + f"\n\n{WIDE}\n"
+    lines, count = made.splitlines(keepends=True), head.count("\n") + 1
+    return "".join(lines[:count]) + f"{WIDE}\n" if gap and count < len(lines) else made
 
 
 @folded("number", range(len(examples("console"))))
