@@ -5,10 +5,10 @@ from typing import Any
 from flow_tables import frames
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from whole_host import type_of
 
 from nettop import collect
 from nettop.facts.joined import NEEDS, Joiner
+from nettop.frame.fields import type_of
 
 VALUES: dict[str, list[Any]] = {
     "str": ["", "eth0", "eth0-rx-0", "rx-0", "50", "established", "a b", "fe80::1%x", "1 2 3"],

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from varied import difference, every
-from whole_host import MOVING, STILL, Vary, declared, tables, type_of
+from whole_host import MOVING, STILL, Vary, declared, tables
 
 from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
+from nettop.frame.fields import type_of
 from nettop.frame.pairs import entries, kept
 from nettop.frame.rates import Frame
 

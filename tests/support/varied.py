@@ -7,11 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from whole_host import GROWTH, Vary, declared, type_of
+from whole_host import GROWTH, Vary, declared
 
 from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.kinds import kinds
+from nettop.frame.fields import type_of
 
 # values of some fields that are not the double, or another word
 OTHERS: dict[str, Any] = {

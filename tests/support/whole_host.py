@@ -11,6 +11,7 @@ from typing import Any
 from nettop import collect
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
+from nettop.frame.fields import type_of
 from nettop.frame.pairs import entries
 from nettop.frame.rates import Frame
 
@@ -264,13 +265,6 @@ GROWTH: dict[tuple[str, int], dict[str, Any]] = {
     **{("interrupts", n): {"by_cpu": {4 + n % 4: 1000 * (n + 1)}, "total": 1000 * (n + 1)}
        for n in range(6)},
 }  # fmt: skip
-
-
-def type_of(field: Any) -> tuple[str, bool]:
-    """The declared type of a field, and whether it may be None; modules may defer annotations."""
-    text = field.type.__name__ if isinstance(field.type, type) else str(field.type)
-    kind, _, optional = text.partition(" | ")
-    return kind, bool(optional)
 
 
 def declared(table: str, number: int) -> dict[str, Any]:

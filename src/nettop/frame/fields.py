@@ -10,7 +10,7 @@ from some of their columns: of such a table a row is made only where one is used
 
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields
+from dataclasses import MISSING, Field, field, fields
 from functools import cache, partial
 from operator import attrgetter, eq
 from typing import Any, Generic, Self, TypeVar, overload
@@ -208,6 +208,13 @@ class Packed(Generic[_Row]):
 def whole(row: Any) -> Any:
     """The row itself, or that of a packed one."""
     return row.whole() if isinstance(row, Packed) else row
+
+
+def type_of(field: Field[Any]) -> tuple[str, bool]:
+    """The declared type of a field but None, deferred or not; and whether it may be None."""
+    text = field.type.__name__ if isinstance(field.type, type) else str(field.type)
+    name = text.removesuffix(" | None")
+    return name, name != text
 
 
 @cache

@@ -7,11 +7,12 @@ without a line here.
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...facts.kinds import kinds
+from ...frame.fields import type_of
 from ...terms.dataclass import dataclass
 
 NUMBER: Final = "number"
@@ -51,19 +52,13 @@ class Word:
 
 @cache
 def words(kind: type) -> dict[str, Word]:
-    """The fields of a fact; their module may defer its annotations or not."""
-    return {
-        f.name: _word(
-            kind, f.type.__name__ if isinstance(f.type, type) else str(f.type), dict(f.metadata)
-        )
-        for f in fields(kind)
-    }
+    """The fields of a fact."""
+    return {field.name: _word(kind, field) for field in fields(kind)}
 
 
-def _word(kind: type, annotation: str, metadata: dict[str, str]) -> Word:
-    plain = annotation.removesuffix(" | None")
-    optional = plain != annotation
-    unit, text = metadata.get("unit", ""), metadata.get("help", "")
+def _word(kind: type, field: Field[Any]) -> Word:
+    plain, optional = type_of(field)
+    unit, text = field.metadata.get("unit", ""), field.metadata.get("help", "")
     if plain in _TYPES:
         return Word(_TYPES[plain], optional, unit, text)
     if plain.startswith("tuple["):
