@@ -4,18 +4,24 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from folded import folded
 from sentences import no_fault
 
 from nettop import collect, commands, panes, settings, trials
+from nettop.collect import sysctls
 from nettop.commands import _manual as manual
 from nettop.facts.kinds import kinds
+from nettop.facts.kinds.host import HostFact
+from nettop.facts.kinds.nic import Counters
+from nettop.facts.limits import stages
+from nettop.facts.limits.stage import Stage
 from nettop.panes.declared import Pane
 from nettop.terms.errors import nearest
 from nettop.terms.modules import modules
@@ -197,6 +203,40 @@ def test_a_kind_of_fact_names_tables_that_exist() -> None:
         for name, kind in kinds().items()
         for table in sorted({*kind.needs, *kind.tables.values()} - known)
     )
+
+
+def of_stage(stage: Stage) -> Iterator[str]:
+    counters = [field.name for field in fields(Counters)]
+    known = {
+        "setting": [f"{kind}.{name}" for kind in settings.kinds()
+                    for name in getattr(settings.kind(kind), "NAMES", ())],
+        "most": sysctls.names(), "always": ("rx", "tx"), "implies": [*stages.declared()],
+        "lost_rx": counters, "lost_tx": counters,
+        "lost_here": [field.name for field in fields(HostFact)],
+    }  # fmt: skip
+    for field, names in known.items():
+        value = getattr(stage, field)
+        for name in value if isinstance(value, tuple) else filter(None, (value,)):
+            if name not in names:
+                told = f"stage {stage.name}: {field} has {name!r}, which is unknown"
+                yield f"{told}{nearest(name, names)}"
+
+
+def test_a_stage_names_settings_counters_and_stages_that_exist() -> None:
+    no_fault(one for stage in stages.declared().values() for one in of_stage(stage))
+
+
+@folded(
+    ("field", "wrong", "near"),
+    [("setting", "ring.rxx", "ring.rx"), ("most", "net.ipv4.tcp_wmen", "net.ipv4.tcp_wmem"),
+     ("always", "r", "rx"), ("implies", "rcvbuff", "rcvbuf"), ("lost_tx", "tx_drop", "tx_dropped"),
+     ("lost_rx", "ring_drop", "ring_drops"), ("lost_here", "rcvq_drop", "rcvq_drops")],
+)  # fmt: skip
+def test_a_misspelt_word_of_a_stage_is_told(field: str, wrong: str, near: str) -> None:
+    ring = stages.declared()["ring"]
+    value: Any = (wrong,) if isinstance(getattr(ring, field), tuple) else wrong
+    told = f"stage ring: {field} has {wrong!r}, which is unknown (did you mean {near}?)"
+    assert [*of_stage(replace(ring, **{field: value}))] == [told]
 
 
 def of_setting(name: str) -> Iterator[str]:
