@@ -10,7 +10,7 @@ from nettop.advice.judge import rule_tests
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.language.tunable import CPUS, type_of
-from nettop.advice.language.vocabulary import ANY, NUMBER, SWITCH
+from nettop.advice.language.vocabulary import ANY, NUMBER, SWITCH, TEXT
 from nettop.advice.rules import load
 from nettop.advice.rules.load import RuleError
 from nettop.advice.rules.rule import Rule
@@ -120,6 +120,7 @@ def test_a_kernel_parameter_that_is_not_read_is_refused(
     ("setting", "kind"),
     [
         ("ring.rx@eth0", NUMBER), ("coalesce.adaptive-rx@eth0", SWITCH),
+        ("coalesce.rx-profile@eth0", TEXT), ("link.promisc@eth0", SWITCH),
         ("rps.cpus@eth0/rx-0", CPUS),
         ("xps.cpus@eth0/tx-0", CPUS), ("xps.rxqs@eth0/tx-0", ANY), ("sysctl.cpus", ANY),
     ],

@@ -10,7 +10,6 @@ from ..settings import Address
 
 OURS = "90-nettop.conf"
 _LINK = ("/etc/systemd/network", "/run/systemd/network", "/usr/lib/systemd/network")
-_LINK_KINDS = frozenset({"ring", "coalesce", "channels", "feature", "pause", "link"})
 _GOOGLE = "Google's guest agent sets queues and XPS at boot (google_set_multiqueue)"
 _AGENTS = {
     "google_guest_ag": _GOOGLE,  # a process name has 15 characters
@@ -33,6 +32,8 @@ def notes(source: Source, setting: str) -> tuple[str, ...]:
 
 
 def _notes(source: Source, address: Address) -> Iterator[str]:
+    kind = settings.kind(address.kind)
+    linked = hasattr(kind, "LINKS")
     running = _running(source) if address.kind != "process" else frozenset()
     if address.kind == "irq" and "irqbalance" in running and not _banned(source, address):
         yield (
@@ -40,7 +41,7 @@ def _notes(source: Source, address: Address) -> Iterator[str]:
             "or systemctl stop irqbalance"
         )
     profile = _tuned(source) if "tuned" in running else ""
-    if profile and (address.kind in _LINK_KINDS | {"sysctl", "cpufreq", "irq"}):
+    if profile and (linked or address.kind in ("sysctl", "cpufreq", "irq")):
         yield (
             f"tuned runs with profile {profile!r} and may set it again when it restarts: "
             "put it into a profile of your own that includes this one"
@@ -49,14 +50,14 @@ def _notes(source: Source, address: Address) -> Iterator[str]:
         yield from _lines(source, address.name)
     if running & {"systemd-network", "systemd-networkd"}:
         yield from _networks(source, address)
-    if address.kind in _LINK_KINDS:
+    if linked:
         if "NetworkManager" in running:
             yield (
                 f"NetworkManager runs and sets again what its profile of {address.nic} has "
                 "(nmcli connection modify NAME 802-3-ethernet.mtu, ethtool.ring-rx, …)"
             )
         yield from _links(source, address)
-    if getattr(settings.kind(address.kind), "NIC", False):
+    if getattr(kind, "NIC", False):
         yield from (_AGENTS[name] for name in sorted(running & set(_AGENTS)))
 
 

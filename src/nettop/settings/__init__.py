@@ -264,11 +264,12 @@ def shell(address: Address, value: str, source: Source | None = None) -> str:
 def keep(address: Address, value: str) -> Keep | None:
     """How the value can survive a reboot; None where it cannot (the affinity of a process)."""
     module = kind(address.kind)
+    if hasattr(module, "keep"):
+        return cast("Keep | None", module.keep(address, value))
     if hasattr(module, "LINKS"):
         key = module.LINKS.get(address.name)
         return Keep("link", key, _YES_OR_NO.get(value, value)) if key else Keep("unit")
-    where = getattr(module, "KEEP", "")
-    return Keep(where) if where else _optional(address, "keep", None, address, value)
+    return Keep(module.KEEP) if hasattr(module, "KEEP") else None
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ _TABLE = {
     "tx-profile": ("tx_profile", ""),
 }
 NAMES = tuple(_TABLE)
+LINKS = {name: key for name, (_, key) in _TABLE.items() if key}
 _SWITCHES = frozenset({"adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx"})
 PROFILES = ("rx-profile", "tx-profile")
 _PARTS = ("usec", "packets", "completions")
@@ -93,8 +94,8 @@ def validate(source: Source, address: Address, value: str) -> None:
 
 def keep(address: Address, value: str) -> Keep:
     """A key of a .link file (systemd 250); times have a unit."""
-    key = _TABLE[address.name][1]
-    if not key:
+    key = LINKS.get(address.name)
+    if key is None:
         return Keep("unit")
     if key.endswith("Sec") and not key.endswith("IntervalSec"):
         return Keep("link", key, value + "us")

@@ -6,32 +6,21 @@ offered as the rule says; `changes.plan` reads the host before anything is writt
 
 from __future__ import annotations
 
-from typing import Final
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
 
 from ...facts.kinds.nic import Nic
 from ...terms.dataclass import dataclass
 from .functions.cpus import cpu_list
 from .moment import Moment
 from .values import Value
-from .vocabulary import ANY, NUMBER, SWITCH, TEXT
+from .vocabulary import ANY, NUMBER, SWITCH, TEXT, find
 
 CPUS: Final = "CPU list"  # a number or a list of numbers is made one
-_PARTS: Final = {"ring": "ring", "coalesce": "coalesce", "pause": "pause", "channels": "channels"}
-_LINK: Final = {
-    "mtu": ("mtu", "max_mtu"),
-    "txqueuelen": ("txqueuelen", None),
-    "gso-max-size": ("gso_max_size", "tso_max_size"),
-    "gro-max-size": ("gro_max_size", None),
-}
-_NAPI: Final = {
-    "threaded": "threaded",
-    "defer-hard-irqs": "defer_hard_irqs",
-    "gro-flush-timeout": "gro_flush_timeout",
-}
-_SWITCHES: Final = ("adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx", "threaded")
+_MOST: Final = {"mtu": "max_mtu", "gso_max_size": "tso_max_size"}  # else `FIELD_max`
 _TYPES: Final = {
-    "ring": NUMBER, "channels": NUMBER, "coalesce": NUMBER, "link": NUMBER, "napi": NUMBER,
-    "pause": SWITCH, "feature": SWITCH, "privflag": SWITCH,
+    "coalesce": NUMBER, "link": NUMBER, "feature": SWITCH, "privflag": SWITCH,
     "irq": CPUS, "rps": CPUS, "process": CPUS, "thread": CPUS, "qdisc": TEXT, "cpufreq": TEXT,
 }  # fmt: skip
 
@@ -45,12 +34,19 @@ class TunableValue:
     fixed: bool = False
 
 
+@cache
+def field_of(kind: str, name: str) -> tuple[str, ...]:
+    """The path of the field of a Nic that has the value of `kind.name`; empty if none has."""
+    own = name.replace("-", "_")
+    return next((path for path in ((kind, own), (own,)) if find(Nic, path)), ())
+
+
 def type_of(setting: str) -> str:
-    """The type that a value of the setting must have; ANY for settings not in the table."""
+    """The type that a value of the setting must have; ANY where neither field nor table has it."""
     kind, _, rest = setting.partition(".")
     name = rest.partition("@")[0]
-    if name in _SWITCHES:
-        return SWITCH
+    if word := find(Nic, field_of(kind, name)):
+        return word.type
     if kind == "xps" and name == "cpus":
         return CPUS
     return _TYPES.get(kind, ANY)
@@ -87,27 +83,26 @@ def known(setting: str, moment: Moment) -> TunableValue:
 
 
 def _of_nic(kind: str, name: str, target: str, nic: Nic, moment: Moment) -> TunableValue:
-    if kind in _PARTS:
-        part, field = getattr(nic, _PARTS[kind]), name.replace("-", "_")
-        return TunableValue(
-            canonical(getattr(part, field, None)), getattr(part, f"{field}_max", None)
-        )
     if kind == "feature":
         feature = moment.feature(nic, name)
         return (
             TunableValue(canonical(feature.on), None, feature.fixed) if feature else TunableValue()
         )
-    if kind == "link" and name in _LINK:
-        now, most = _LINK[name]
-        return TunableValue(canonical(getattr(nic, now)), getattr(nic, most) if most else None)
-    if kind == "napi" and name in _NAPI:
-        return TunableValue(canonical(getattr(nic, _NAPI[name])))
     if kind == "qdisc" and name == "root":
         return TunableValue(nic.qdisc)
     if kind == "privflag":
         return TunableValue(canonical(dict(nic.private_flags).get(name)))
+    if path := field_of(kind, name):
+        *part, field = path
+        return TunableValue(
+            canonical(_value(nic, path)), _value(nic, (*part, _MOST.get(field, f"{field}_max")))
+        )
     queue = moment.queues.get((nic.name, target.partition("/")[2]))
     if queue is not None and name in ("affinity", "cpus"):
         cpus = queue.allowed if kind == "irq" else queue.rps_cpus
         return TunableValue(cpu_list(cpus) if cpus else None)
     return TunableValue()
+
+
+def _value(nic: Nic, path: tuple[str, ...]) -> Any:
+    return attrgetter(".".join(path))(nic) if find(Nic, path) else None
