@@ -58,6 +58,7 @@ def test_a_name_without_a_setting_is_a_property() -> None:
 
 def test_evidence_is_traced_to_its_setting() -> None:
     assert address("nic.coalesce.rx_usecs", "eth0") == "coalesce.rx-usecs@eth0"
+    assert address("nic.ring.rx_mini", "eth0") == "ring.rx-mini@eth0"
     assert address("nic.speed", "eth0/rx-3") == "nic.speed@eth0"
     assert address("feature.rx-gro", "eth0") == "feature.rx-gro@eth0"
     assert address("sysctl.net.ipv4.tcp_rmem", "host") == "sysctl.net.ipv4.tcp_rmem"

@@ -8,28 +8,18 @@ differ between hosts have names of the same form: `nic.speed@eth0`, `host.cpus`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from .. import settings
+from ..advice.language.tunable import field_of
 from ..facts import Facts
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
 
 KINDS: Final = ("nic", "bond")  # a host can have thousands of other interfaces
-# field of a Nic → name of its setting
-SETTINGS: Final[Mapping[str, str]] = {
-    "mtu": "link.mtu", "txqueuelen": "link.txqueuelen",
-    "gso_max_size": "link.gso-max-size", "gro_max_size": "link.gro-max-size",
-    "ring.rx": "ring.rx", "ring.tx": "ring.tx", "ring.rx_jumbo": "ring.rx-jumbo",
-    "coalesce.adaptive_rx": "coalesce.adaptive-rx", "coalesce.adaptive_tx": "coalesce.adaptive-tx",
-    "coalesce.rx_usecs": "coalesce.rx-usecs", "coalesce.rx_frames": "coalesce.rx-frames",
-    "coalesce.tx_usecs": "coalesce.tx-usecs", "coalesce.tx_frames": "coalesce.tx-frames",
-    "pause.autoneg": "pause.autoneg", "pause.rx": "pause.rx", "pause.tx": "pause.tx",
-    "channels.rx": "channels.rx", "channels.tx": "channels.tx",
-    "channels.combined": "channels.combined", "threaded": "napi.threaded",
-    "defer_hard_irqs": "napi.defer-hard-irqs", "gro_flush_timeout": "napi.gro-flush-timeout",
-}  # fmt: skip
 # what no setting of nettop writes, or not as one value
 PROPERTIES: Final = (
     "speed", "duplex", "port_speed", "pcie.speed", "pcie.width", "ring.rx_max", "fec", "iommu",
@@ -50,16 +40,16 @@ HOST: Final = (
 def inventory(facts: Facts, at: float) -> dict[str, Any]:
     """The inventory by these facts, read at `at`. What is unknown is absent."""
     nics = [nic for nic in facts.nics if nic.kind in KINDS]
-    settings = {
+    found = {
         f"sysctl.{name}": value for name, value in facts.sysctls.items() if name not in _COUNTS
     }
-    settings.update(
+    found.update(
         (f"host.{name}", text)
         for name in HOST
         if (text := _text(getattr(facts.host, name))) is not None
     )
     for nic in nics:
-        settings.update(_of(nic))
+        found.update(_of(nic))
     return {
         "at": at,
         "kernel": facts.host.release,
@@ -68,7 +58,7 @@ def inventory(facts: Facts, at: float) -> dict[str, Any]:
              "firmware": nic.firmware or ""}
             for nic in nics
         ],
-        "settings": settings,
+        "settings": found,
     }  # fmt: skip
 
 
@@ -80,11 +70,21 @@ def address(field: str, target: str) -> str:
     if field.startswith("feature."):
         return f"{field}@{nic}"
     name = field.removeprefix("nic.")
-    return f"{SETTINGS.get(name, f'nic.{name}')}@{nic}"
+    return f"{of_nic().get(name, f'nic.{name}')}@{nic}"
+
+
+@cache
+def of_nic() -> Mapping[str, str]:
+    """By field of a Nic the name of its setting."""
+    known = {kind: settings.kind(kind) for kind in settings.kinds()}
+    names = ((kind, name) for kind, module in known.items() if getattr(module, "NIC", False)
+             for name in getattr(module, "NAMES", ()))  # fmt: skip
+    return {".".join(path): f"{kind}.{name}" for kind, name in names
+            if (path := field_of(kind, name))}  # fmt: skip
 
 
 def _of(nic: Nic) -> Iterator[tuple[str, str]]:
-    for field in (*SETTINGS, *PROPERTIES):
+    for field in (*of_nic(), *PROPERTIES):
         text = _text(attrgetter(field)(nic))
         if field in _MODERATED and getattr(nic.coalesce, _MODERATED[field]):
             continue
