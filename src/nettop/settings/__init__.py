@@ -35,7 +35,7 @@ and may have
     validate(source, address, value)    ValueError for what `limits` cannot express
     KEEP        where it is kept across reboots: unit; default: it cannot survive
     LINKS       or by name the keys of a systemd .link file; a name without one: unit
-    keep(address, value)                the same as `Keep`, or None, where it depends on the value
+    keep(address, value)                instead: `Keep`, or None, where it depends on the value
     portable(source, address, value)    commands that hold after a reboot; default: `commands`
     SHOWS       words of the command that shows the value; Ansible compares its output
     shows(source, address)              the same, where it depends on the host
