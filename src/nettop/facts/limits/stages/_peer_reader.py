@@ -25,7 +25,8 @@ from ..looks import Look
 from ..window import mean
 
 LONG: Final = 1000  # us; on longer round trips the distance alone may fill the window
-STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on the peer acknowledges late
+# round trip / shortest round trip, from which on packets wait in a queue, or for the peer's reader
+STRETCHED: Final = 4.0
 UNREAD: Final = 0.5  # of what is in flight, by which the window shrinks
 LOSSY: Final = 1e-3  # of the segments: what arrives after a lost one waits to be read as well
 MUCH: Final = 0.1  # of the largest window, unread on average: then all data in flight waits for it

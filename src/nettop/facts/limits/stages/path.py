@@ -23,7 +23,7 @@ from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean
 from . import queues
-from ._peer_reader import asked
+from ._peer_reader import STRETCHED, asked
 
 STAGES: Final = (
     Stage("path", "the path", "the network between both hosts", "PATH",
@@ -47,7 +47,6 @@ HEAVY: Final = 0.02  # of the segments lost: timeouts, which the formula leaves 
 LONG: Final = 1000  # us; on shorter round trips the CPU may limit the rate that BBR measures
 OWN: Final = 0.5  # of the lost segments: a queue of this host drops as many packets
 STANDING: Final = 0.9  # of the samples with packets below TCP; a sender without limit has fewer
-STRETCHED: Final = 4.0  # round trip / shortest round trip, from which on packets wait in a queue
 NEAR: Final = 10_000  # us of the shortest round trip: the other end is in the own network, or near
 SLOW: Final = 300_000  # us of the round trip to there; a delayed acknowledgement comes sooner
 PAUSE: Final = 0.25  # of that round trip since data last came, on the mean: the sender pauses

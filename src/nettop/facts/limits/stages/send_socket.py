@@ -19,7 +19,7 @@ from ..looks import Look, loses
 from ..stage import Stage
 from ..window import mean, share
 from . import _peer_reader, _timer, queues
-from ._peer_reader import asked
+from ._peer_reader import STRETCHED, asked
 
 STAGES: Final = (
     Stage("application", "the application", "the program offers no more data", "PROCESS",
@@ -57,7 +57,6 @@ LATE: Final = 0.3  # of the pacing limit that is reached although data waits
 FREE: Final = 0.25  # of the time that a window may be full, at most, where pacing is late
 HALF: Final = 0.5  # of a window in use; below it no capacity is given on a short path
 LONG: Final = 1000  # us; shorter round trips are mostly queues and CPU time
-STRETCHED: Final = 4.0  # a round trip longer than the shortest by this factor is due to queues
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 PART: Final = 2  # segments in flight: a request that was written in parts
 DELAYED: Final = 10_000  # us; a delayed acknowledgement comes after 40 ms (TCP_DELACK_MIN)
