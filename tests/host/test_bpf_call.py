@@ -3,6 +3,7 @@
 import ctypes
 import errno
 import struct
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -183,3 +184,20 @@ def test_a_kernel_that_does_not_describe_packet_sockets_is_named(
 
 def missing(*name: str) -> int:
     raise KeyError(name)
+
+
+def test_a_load_that_signals_cut_off_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cut, good in ((0, True), (4, True), (99, False)):
+        loads = iter(range(1000))
+
+        def answer(_: int, values: bytes, cut: int = cut, loads: Iterator[int] = loads) -> int:
+            if next(loads) < cut:
+                raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+            return 7
+
+        monkeypatch.setattr(call, "_call", answer)
+        if good:
+            assert call.program(bytes(8), "n") == 7
+        else:
+            with pytest.raises(OSError, match="Resource temporarily unavailable"):
+                call.program(bytes(8), "n")

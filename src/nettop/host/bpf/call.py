@@ -34,6 +34,7 @@ HASH, EACH_CPU, LATEST = 1, 6, 9  # kinds of tables; LATEST forgets what was not
 _LICENCE: Final = b"Dual MIT/GPL\0"
 _ROOM: Final = 128  # bytes of an attribute block; the rest of the block must be zero
 _LOG: Final = 1 << 16
+_AGAIN: Final = 4  # loads that a signal cut off: EAGAIN of kernel/bpf/verifier.c, do_check()
 REST: Final = b"\xff"  # the key of what has no room in a full table is made of these bytes
 
 
@@ -122,6 +123,9 @@ def program(code: bytes, name: str, tracepoint: int = 0) -> int:
             ctypes.addressof(body), ctypes.addressof(licence), level, *room, 0, 0,
             name.encode()[:15], 0, _TYPED if tracepoint else 0, tracepoint,
         )  # fmt: skip
+        for _ in range(_AGAIN):
+            with suppress(BlockingIOError):
+                return _call(_PROG_LOAD, values)
         return _call(_PROG_LOAD, values)
 
     try:
