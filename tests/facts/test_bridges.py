@@ -93,3 +93,15 @@ def test_an_address_behind_two_ports_is_told_with_who_asks_with_it() -> None:
     (one,) = moving(frame, None)  # type: ignore[arg-type]
     assert (one.id, one.ports) == (f"{mac}@br0", "v0, v1 in VLAN 7")
     assert (one.addresses, one.moves, one.per_s) == (("10.0.0.7", "10.0.0.8"), 4, 0.8)
+
+
+@pytest.mark.parametrize(("querier", "floods", "groups", "left_out"), [
+    (False, False, 2, ("v1",)), (True, False, 2, ()), (None, False, 2, ()), (False, True, 2, ()),
+    (False, None, 2, ()), (False, False, 0, ()), (False, False, None, ()),
+])  # fmt: skip
+def test_a_port_that_gets_no_multicast_though_a_host_behind_it_joined(
+    querier: bool | None, floods: bool | None, groups: int | None, left_out: tuple[str, ...]
+) -> None:
+    bridge = replace(BRIDGE, querier=querier)
+    ports = port("v0", 3), replace(port("v1", 4), multicasts=floods, groups=groups)
+    assert [one.left_out for one in bridges(bridge, *ports)] == [left_out] * bool(left_out)

@@ -21,12 +21,16 @@ _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
-_BRIDGE: Final = {1: Field("delay"), 5: Field("stp")}  # IFLA_BR_FORWARD_DELAY, _STP_STATE
+_BRIDGE: Final = {  # IFLA_BR_FORWARD_DELAY, _STP_STATE, _MCAST_QUERIER_STATE
+    1: Field("delay"), 5: Field("stp"), 47: Field("querier", "flag"),
+}  # fmt: skip
 _TICKS: Final = 100  # USER_HZ: clock ticks of a second
 _PORT: Final = {  # IFLA_BRPORT_*
-    1: Field("state", "B"), 9: Field("floods", "B"), 33: Field("isolated", "B"),
-    39: Field("locked", "B"),
+    1: Field("state", "B"), 4: Field("hairpin", "B"), 9: Field("floods", "B"),
+    27: Field("multicasts", "B"), 30: Field("broadcasts", "B"), 33: Field("isolated", "B"),
+    39: Field("locked", "B"), 41: Field("groups"),
 }  # fmt: skip
+_FLAGS: Final = ("isolated", "floods", "locked", "broadcasts", "multicasts", "hairpin")
 # IFLA_VXLAN_*, IFLA_GENEVE_*, IFLA_GRE_*, IFLA_IPTUN_*, IFLA_VTI_* (include/uapi/linux/if_link.h,
 # if_tunnel.h): both ends of the packets that carry a tunnel, and their destination port
 _VXLAN: Final = {
@@ -80,6 +84,15 @@ class Row:
         "a bridge port that sends frames to addresses of which the bridge has no entry"
     )
     locked: bool | None = maybe("a bridge port that drops frames from addresses without an entry")
+    broadcasts: bool | None = maybe("a bridge port that sends broadcasts that came by another port")
+    multicasts: bool | None = maybe(
+        "a bridge port that sends multicast that came by another port, and that the bridge floods"
+    )
+    hairpin: bool | None = maybe("a bridge port that sends frames to hosts behind it back there")
+    groups: int | None = maybe("multicast groups that hosts behind a bridge port joined", "groups")
+    querier: bool | None = maybe(
+        "a bridge that sends multicast only to ports that report its group: it knows a querier"
+    )
     link: str | None = maybe("lower interface (VLAN) or peer (veth), if in this namespace")
     peer: int | None = maybe("index of the peer, in another namespace")
     link_netns: int | None = maybe("namespace id of the lower interface or peer")
@@ -151,8 +164,8 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
     own = decode(data, 0, len(data), _BRIDGE) if info.get("kind") == "bridge" else {}
     port = info.get("slave_data", b"") if info.get("slave_kind") == "bridge" else b""
     bridged = decode(port, 0, len(port), _PORT)
-    forwards, apart = bridged.get("state"), bridged.get("isolated")
-    floods, locked = bridged.get("floods"), bridged.get("locked")
+    forwards = bridged.get("state")
+    does = {name: bool(bridged[name]) for name in _FLAGS if name in bridged}
     state = values.get("operstate")
     xdp = values.get("xdp", {})
     carrier = values.get("carrier")
@@ -182,9 +195,9 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         port_state=_STATES[forwards] if forwards is not None and forwards < 5 else None,
         stp=bool(own["stp"]) if "stp" in own else None,
         delay=own["delay"] / _TICKS if own.get("stp") and "delay" in own else None,
-        isolated=bool(apart) if apart is not None else None,
-        floods=bool(floods) if floods is not None else None,
-        locked=bool(locked) if locked is not None else None,
+        **does,
+        groups=bridged.get("groups"),
+        querier=own.get("querier", False) if own else None,
         link=below if below != values["name"] else None,
         peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,

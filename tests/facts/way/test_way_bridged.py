@@ -191,3 +191,35 @@ def test_a_locked_port_drops_who_has_no_entry_there() -> None:
     assert bridged(*ports, fdb=[let_in], **known).suspect is None
     elsewhere = Entry("p2", "02:00:00:00:00:02", "", 0, "br0")
     assert bridged(*ports, fdb=[elsewhere], **known).decider is not None
+
+
+@pytest.mark.parametrize(("to", "flag", "querier", "saw"), [
+    (OTHER, "broadcasts", False,
+     f"questions (ARP) for {OTHER} from other ports not to p2 (bcast_flood off)"),
+    ("239.1.1.1", "multicasts", False,
+     "frames for 239.1.1.1 from other ports not to p2 (mcast_flood off)"),
+    ("239.1.1.1", "multicasts", True, ""), ("239.1.1.1", "multicasts", None, ""),
+    ("239.1.1.1", "broadcasts", False, ""), (OTHER, "multicasts", False, ""),
+])  # fmt: skip
+def test_a_port_that_is_left_out_of_what_is_for_all(
+    to: str, flag: str, querier: bool | None, saw: str
+) -> None:
+    pair = [port("p1", 10), port("p2", 11, **{flag: False})]
+    links = [*SOUND["links"], link("br0", 9, kind="bridge", querier=querier), *pair]
+    ask = frame(links=links), {"origin": FAR, "arrives": "p1"}
+    decider = went(to, ask[0], **ask[1]).decider
+    assert (decider.saw if decider else "") == (saw and f"the bridge br0 sends {saw}")
+    if decider is not None:
+        assert decider.change.startswith("bridge link set dev p2 ")
+    third = [*links, port("p3", 12)]  # which may be the way
+    assert went(to, frame(links=third), **ask[1]).decider is None
+
+
+@pytest.mark.parametrize(("hairpin", "stops"), [(True, False), (False, True), (None, True)])
+def test_a_port_in_hairpin_mode_sends_frames_back(hairpin: bool | None, stops: bool) -> None:
+    mac = "02:00:00:00:00:09"
+    links = [*SOUND["links"], link("br0", 9, kind="bridge"), port("p1", 10, hairpin=hairpin),
+             port("p2", 11)]  # fmt: skip
+    entry = Entry("p1", mac, "", 0, "br0", "learned")
+    way = went(OTHER, frame(links=links, fdb=[entry]), origin=FAR, arrives="p1", hardware=mac)
+    assert (way.decider is not None) is stops

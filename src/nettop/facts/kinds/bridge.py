@@ -7,6 +7,9 @@ as long as another port leads to the same network (net/bridge/br_stp.c).
 A port hands all that it receives to the bridge (br_handle_frame()), so answers to an address of the
 port arrive at the bridge, and ARP ignores them.
 
+What comes by one port and is for all, or for a group of which no querier asks who joined it, leaves
+by the ports with bcast_flood, or mcast_flood, only (br_flood()).
+
 A hardware address behind two ports moves its forwarding entry with each frame (`fdb_moves`).
 
 And bonds: their aggregation, and how evenly the ports of one carry what this host sends.
@@ -112,6 +115,13 @@ class Bridge:
     unreached: tuple[str, ...] = gauge(
         "ports behind which a host sends, and that get no frame for one host", default=()
     )
+    left_out: tuple[str, ...] = gauge(
+        "ports behind which a host joined a multicast group, and that get nothing for it",
+        default=(),
+    )
+    multicast: float | None = maybe(
+        "multicast frames that arrived, and left by each port that floods them", "packets/s"
+    )
 
 
 def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
@@ -127,6 +137,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
         return ()
     own = {row.interface for row in frame.rows("addresses") if row.scope == "global"}
     found, links = [], {row.interface: row for row in frame.rows("links")}
+    arrived = {one.now.interface: one.rate("multicast")
+               for one in frame.tables.get("link_stats", ())}  # fmt: skip
     for name, by_mtu in sorted(ports.items()):
         held = _held(states.get(name, ()))
         lost = _lost(frame, name, links)
@@ -135,7 +147,8 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
             by_mtu[mtu] = [name]
         addressed = tuple(sorted(own.intersection(chain(*by_mtu.values())))[:4])
         unreached = _unreached(frame, states.get(name, ()), links)
-        if len(by_mtu) > 1 or held or addressed or unreached:
+        left_out = _left_out(states.get(name, ()), links.get(name))
+        if len(by_mtu) > 1 or held or addressed or unreached or left_out:
             least, most = min(by_mtu), max(by_mtu)
             wide = {*by_mtu[most]}
             packets = total(nic.per_s.rx_packets for nic in facts.nics if nic.name in wide)
@@ -146,7 +159,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Bridge, ...]:
                     _states(held, links.get(name)),
                     all(row.port_state in BEGINS for row in held), _waits(links.get(name)),
                     lost, _loses(by_mtu[least], least) if lost else "", packets, addressed,
-                    unreached,
+                    unreached, left_out, arrived.get(name),
                 )
             )  # fmt: skip
     return tuple(found)
@@ -166,6 +179,16 @@ def _unreached(
     heard = {row.interface for row in frame.rows("link_stats") if row.rx_packets}
     names = [one.interface for one in ports if one.floods is False]
     return tuple(name for name in names if name in heard - known)
+
+
+def _left_out(ports: Sequence[LinkRow], bridge: LinkRow | None) -> tuple[str, ...]:
+    """The ports with groups that do not flood multicast, of a bridge that floods it all.
+
+    Without a querier it does not look who joined: net/bridge/br_input.c, br_handle_frame_finish().
+    """
+    if bridge is None or bridge.querier is not False:
+        return ()
+    return tuple(one.interface for one in ports if one.multicasts is False and one.groups)
 
 
 def _lost(frame: Frame, bridge: str, links: Mapping[str, LinkRow]) -> int:

@@ -152,16 +152,18 @@ def _unused(host: Host, row: RequestRow) -> bool:
 def _port(host: Host, row: RequestRow) -> str:
     """The port of the bridge behind which it is asked; empty if this host knows no such target.
 
-    The bridge itself where its table does not have the port. From a port that is isolated the
-    target is not known either way: the bridge forwards no request to the others (br_forward.c,
-    should_deliver()).
+    The bridge itself where its table does not have the port. Where ports get no request of others
+    the target is not known either way (br_forward.c, should_deliver(), br_flood()).
     """
     if host.links[row.interface].kind != "bridge":
         return ""
     port = host.port(row.interface, row.hardware)
     there = host.neighbours.get((row.interface, row.target))
     known = there is not None and there.state in KNOWN
-    return port or row.interface if known or (port and host.links[port].isolated) else ""
+    others = [one for one in host.links.values()
+              if one.master == row.interface and one.interface != port]  # fmt: skip
+    cut = host.links[port].isolated or host.left_out(others, row.target)[1] if port else ()
+    return port or row.interface if known or cut else ""
 
 
 CLIENTS: Final = 2  # connections: one client may be gone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, TypeAlias
@@ -271,6 +271,20 @@ class Host:
         rows = (one for one in self.frame.rows("fdb") if one.master == bridge)
         found = (one.interface for one in rows if one.hardware == hardware)
         return next((name for name in found if name != bridge), "")
+
+    def left_out(self, ports: Iterable[LinkRow], to: str) -> tuple[str, list[str]]:
+        """The flag that keeps what is for all, or for a group, from ports, and those without it.
+
+        `to`: the group, or the address for which others ask: net/bridge/br_forward.c, br_flood().
+        A bridge that knows a querier sends what is for a group to those that joined it.
+        """
+        known = [(one, self.links.get(one.master or "")) for one in ports]
+        if address(to).version == 4 and not address(to).is_multicast:
+            return "bcast_flood", [one.interface for one, _ in known if one.broadcasts is False]
+        return "mcast_flood", [
+            one.interface for one, bridge in known
+            if one.multicasts is False and bridge is not None and bridge.querier is False
+        ]  # fmt: skip
 
     def unread(self, table: str) -> str | None:
         """Why a table is not known; None if it was read."""

@@ -217,7 +217,7 @@ def bridges(host: Host, arrives: str, to: str) -> str:
     """The bridge that forwards a frame to `to`; empty: it is routed.
 
     `arrives` is a port of it, or the bridge if the port is not known. A host on the same bridge is
-    meant where the bridge has no address, or `to` is in its network.
+    meant where the bridge has no address, or `to` is in its network, and by a group.
     """
     link = host.links.get(arrives)
     if link is None:
@@ -229,7 +229,7 @@ def bridges(host: Host, arrives: str, to: str) -> str:
         if row.interface == bridge and row.family == address(to).version
         and row.scope == "global"
     ]  # fmt: skip
-    near = any(inside(to, f"{row.address}/{row.prefix}") for row in own)
+    near = address(to).is_multicast or any(inside(to, f"{row.address}/{row.prefix}") for row in own)
     return (bridge or "") if near or (known and not own) else ""
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ....collect.links import Row as LinkRow
 from ...flow_words import owners
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, Leg
 from .device import elsewhere, raised
 from .listener import listeners
@@ -114,6 +114,22 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
     elif apart:
         verdict = STOPS if len(apart) == len(others) else SUSPECT
         yield _apart([name, *apart], bridge, verdict)
+    yield from _left_out(leg, bridge, others)
+
+
+def _left_out(leg: Leg, bridge: str, ports: list[LinkRow]) -> Iterator[Step]:
+    """Ports that get nothing that is for all, or for a group: br_forward.c, br_flood()."""
+    to = leg.question.to
+    flag, shut = leg.host.left_out(ports, to)
+    if not shut:
+        return
+    asks = "ARP" if flag.startswith("b") else "neighbour discovery"
+    what = "frames" if address(to).is_multicast else f"questions ({asks})"
+    yield Step(
+        "bridge", STOPS if len(shut) == len(ports) else SUSPECT, f"the bridge {bridge} sends "
+        f"{what} for {to} from other ports not to {' and '.join(shut[:MOST])} ({flag} off)",
+        f"bridge -d link show dev {shut[0]}", f"bridge link set dev {shut[0]} {flag} on",
+    )  # fmt: skip
 
 
 def _locked(leg: Leg, bridge: str, ports: list[LinkRow]) -> Iterator[Step]:

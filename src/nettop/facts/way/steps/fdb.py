@@ -81,13 +81,17 @@ def _unknown(leg: Leg, bridge: str, hardware: str) -> Iterator[Step]:
 def _returned(leg: Leg) -> Iterator[Step]:
     """A frame whose destination is behind the port by which it comes: should_deliver()."""
     arrives, to = leg.question.arrives or "", leg.flow.hardware
+    port = leg.host.links.get(arrives)
+    if port is not None and port.hairpin:
+        return
     for row in leg.host.frame.rows("fdb"):
         if to and (row.hardware, row.interface, row.master) == (to, arrives, leg.hop.interface):
             yield Step(
                 "fdb", STOPS, f"frames to {leg.question.to} ({to}) arrive on {arrives}, where by "
                 f"the bridge {row.master} that address is (an entry that is {row.state}): it sends "
                 "none back", f"bridge fdb show br {row.master}",
-                f"bridge fdb del {to} dev {arrives} master, if the host is behind another port",
+                f"bridge fdb del {to} dev {arrives} master, if the host is behind another port; "
+                f"else bridge link set dev {arrives} hairpin on",
             )  # fmt: skip
 
 
