@@ -1,13 +1,17 @@
 """Questions to name servers that wait for an answer, from the first reading to the last."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from folded import folded
 
 from nettop.collect import socket_owners, sockets_udp, threads, udp_questions
 from nettop.collect._table import Memory, recall
+from nettop.collect.failed_calls import Row as Call
 from nettop.facts.kinds import resolver
+from nettop.facts.kinds.attempt import Attempt
+from nettop.frame.pairs import entries
 from nettop.frame.rates import Entry, Frame
 
 
@@ -128,3 +132,24 @@ def test_a_question_of_a_young_socket_is_that_of_the_only_program_that_asked() -
         (row,) = udp_questions.update(None, memory)  # type: ignore[arg-type]
         waiters.append(row.waiters)
     assert waiters == [(9,), (9,), (12,), ()]
+
+
+def failed(error: str, port: str = "53", call: str = "connection", where: str = "here") -> Call:
+    return Call(call, error, 7, where, "10.9.0.53", port, "app", 3)
+
+
+@folded(("rows", "tries", "said"), [
+    ([failed("ECONNREFUSED")], (), [("10.9.0.53:53", 3, ("ECONNREFUSED",), ("app[7]",))]),
+    ([failed("GIVEN_UP")], [Attempt("10.9.0.53:53", 2, processes=("b[8]",))],
+     [("10.9.0.53:53", 5, ("GIVEN_UP",), ("app[7]", "b[8]"))]),
+    ([], [Attempt("10.9.0.53:53", 2), Attempt("10.9.0.53:443", 2)],
+     [("10.9.0.53:53", 2, (), ())]),
+    ([failed("0"), failed("ECONNREFUSED", "80"), failed("ECONNREFUSED", where="elsewhere"),
+      failed("ECONNREFUSED", call="sendto")], (), []),
+])  # fmt: skip
+def test_connections_for_answers_that_are_too_long_for_a_datagram(
+    rows: list[Call], tries: list[Attempt], said: list[Any]
+) -> None:
+    seen: Any = SimpleNamespace(more={"attempt": tries})
+    found = resolver.repeated(Frame(0.0, 0.0, {"failed_calls": entries(rows, (), 1.0)}), seen)
+    assert [(one.id, one.failed, one.errors, one.processes) for one in found] == said

@@ -8,7 +8,9 @@ be an answer that came too late.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
 from ...collect.drop_reasons import Row as DropReasonRow
@@ -20,7 +22,7 @@ from ...terms.text import few
 from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
-from ..peers import far
+from ..peers import LED, far
 from ..way.flow import Host
 
 
@@ -110,4 +112,52 @@ def _how(server: str, missed: Sequence[DropReasonRow]) -> str:
 ASTRAY = Kind(
     Astray, "astrays", needs=("udp_connected",), build=astray,
     names={"server": "astray.id"}, example={"id": "192.0.2.7:123"},
+)  # fmt: skip
+
+
+_NAMED: Final = 4  # processes
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """One name server that connections do not reach; an answer too long for a datagram needs one.
+
+    Such an answer has the bit TC, and the resolver asks again by TCP (RFC 7766; resolv.conf(5),
+    use-vc), without a counter.
+    """
+
+    id: str = label("address:port of the name server")
+    failed: int = gauge("connections to it that failed, or wait", "connections", default=0)
+    errors: tuple[str, ...] = gauge("their errors; those that wait have none", default=())
+    processes: tuple[str, ...] = gauge("processes that ask, as name[pid]", default=())
+
+
+def repeated(frame: Frame, facts: Facts) -> tuple[Repeated, ...]:
+    """The name servers that connections of this host do not reach, most first."""
+    failed, errors = Counter[str](), defaultdict[str, set[str]](set)
+    names = defaultdict[str, set[str]](set)
+    for row in frame.rows("failed_calls"):
+        if (row.where, row.call, row.port) == ("here", "connection", str(PORT)):
+            server = end(row.address.removeprefix("::ffff:"), PORT)
+            if row.error in LED:
+                failed[server] += row.events
+                errors[server].add(row.error)
+                names[server].add(f"{row.process}[{row.pid}]")
+    for one in facts.more.get("attempt", ()):
+        if one.id.endswith(f":{PORT}"):
+            server = one.id.replace("::ffff:", "")
+            failed[server] += one.sockets
+            names[server].update(one.processes)
+    return tuple(
+        Repeated(
+            server, count, tuple(sorted(errors[server])), tuple(sorted(names[server])[:_NAMED])
+        )
+        for server, count in failed.most_common()
+    )
+
+
+REPEATED = Kind(
+    Repeated, "repeated_lookups", build=repeated, name="repeated",
+    parents={"way": attrgetter("id")}, tables={"": "failed_calls"},
+    example={"id": "192.0.2.53:53"},
 )  # fmt: skip
