@@ -223,3 +223,21 @@ def test_a_port_in_hairpin_mode_sends_frames_back(hairpin: bool | None, stops: b
     entry = Entry("p1", mac, "", 0, "br0", "learned")
     way = went(OTHER, frame(links=links, fdb=[entry]), origin=FAR, arrives="p1", hardware=mac)
     assert (way.decider is not None) is stops
+
+
+@pytest.mark.parametrize(("state", "sticky", "suspect"), [
+    ("static", True, True), ("permanent", False, True), ("learned", False, False),
+])  # fmt: skip
+def test_an_entry_set_by_hand_may_lead_frames_to_the_wrong_port(
+    state: str, sticky: bool, suspect: bool
+) -> None:
+    mac = "02:00:00:00:00:09"
+    links = [*SOUND["links"], link("br0", 9, kind="bridge"), port("p1", 10), port("p2", 11)]
+    seen = [neighbour_states.Row("br0", OTHER, 4, "reachable", mac)]
+    entry = Entry("p2", mac, "", 0, "br0", state, sticky=sticky)
+    tables = frame(links=links, fdb=[entry], neighbour_states=seen)
+    way = went(OTHER, tables, origin=FAR, arrives="p1")
+    assert way.decider is None
+    assert (way.suspect is not None) is suspect
+    if way.suspect is not None:
+        assert way.suspect.change == f"bridge fdb del {mac} dev p2 master"

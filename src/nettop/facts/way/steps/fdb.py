@@ -23,6 +23,11 @@ def look(leg: Leg) -> Iterator[Step]:
     if leg.role == BRIDGED:
         yield from _returned(leg)
         yield from _unknown(leg, hop.interface or "", leg.flow.hardware)
+        near = host.neighbours.get((hop.interface or "", leg.question.to))
+        if near is not None and not leg.flow.hardware:  # else the bridge itself drops that frame
+            for row in host.frame.rows("fdb"):
+                if (row.hardware, row.master) == (near.hardware, hop.interface):
+                    yield from _bridged(leg, row)
         return
     link = host.links.get(hop.interface or "")
     if hop.kind != "unicast" or link is None:
