@@ -44,6 +44,7 @@ FIXED = {
     "pauses, and frames of a flooded network: not a part of the packets of this host": """
         paused-by-peer pausing-the-peer priority-paused-by-peer priority-pausing-the-peer
         receiver-pauses-the-sender frames-for-other-hosts broadcasts-flood-the-host
+        bridge-port-gets-no-multicast
         drops-of-unknown-kind datagrams-fragmented
     """,
     "counted while nettop looked, with a floor on the mean": """

@@ -55,12 +55,12 @@ EACH_FRAME = {
     "sockets_tcp_multipath", "softirqs", "softnet",
 }  # fmt: skip
 UNITS = set(
-    "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes calls channels connections cores dBm "
-    "descriptors doublings entries errors events files flows fragments frames functions hops "
-    "interfaces interrupts lanes lines ms neighbours networks nodes ns packages packets pages "
-    "periods polls ports probes processes questions queues ratio records requests rings rules runs "
-    "s samples segments sockets softirqs subflows switches tasks threads ticks us users "
-    "wake-ups".split()
+    "% C CPUs GT/s Hz bit/s bits blocks buckets buffers bytes calls channels connections cores "
+    "dBm descriptors doublings entries errors events files flows fragments frames functions "
+    "groups hops interfaces interrupts lanes lines ms neighbours networks nodes ns packages "
+    "packets pages periods polls ports probes processes questions queues ratio records requests "
+    "rings rules runs s samples segments sockets softirqs subflows switches tasks threads ticks "
+    "us users wake-ups".split()
 )
 # statistics of drivers: each has its own unit
 ANY_UNIT = {"ethstats", "nicstats_raw"}
