@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import settings
-from ..advice.language.tunable import field_of
 from ..facts import Facts
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def address(field: str, target: str) -> str:
 @cache
 def of_nic() -> Mapping[str, str]:
     """By field of a Nic the name of its setting."""
+    from ..advice.language.tunable import field_of  # late: the first paint needs no rules
+
     known = {kind: settings.kind(kind) for kind in settings.kinds()}
     names = ((kind, name) for kind, module in known.items() if getattr(module, "NIC", False)
              for name in getattr(module, "NAMES", ()))  # fmt: skip
