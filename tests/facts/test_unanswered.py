@@ -117,6 +117,9 @@ def test_a_gateway_that_is_one_of_several_next_hops_is_told_with_its_route() -> 
     (found,) = still(unresolved=[unresolved.Row("eth0", "10.2.0.9", 4)], routes=hops).more["absent"]
     assert found.what == "10.2.0.9@eth0, 1 of 2 next hops of route 10.88.0.0/16,"
     assert "`ip route replace 10.88.0.0/16 nexthop via 10.2.0.1`" in found.change
+    own = [replace(one, table=9, metric=5, source="10.1.0.2", mtu=1400) for one in hops]
+    (found,) = still(unresolved=[unresolved.Row("eth0", "10.2.0.9", 4)], routes=own).more["absent"]
+    assert "10.88.0.0/16 metric 5 table 9 src 10.1.0.2 mtu 1400 nexthop via" in found.change
     (found,) = still(
         unresolved=[unresolved.Row("eth0", "10.2.0.9", 4)], routes=hops[1:]
     ).more["absent"]  # fmt: skip
