@@ -75,3 +75,31 @@ def test_what_comes_to_another_port_tells_why_a_neighbour_behind_a_tunnel_is_sil
     assert decider is not None
     said = f"{ABROAD} sends to UDP port 8472, and a0 takes port 4789"
     assert (said in decider.saw) is told
+
+
+@pytest.mark.parametrize(
+    ("counted", "port", "told"),
+    [
+        ({"drops": "2.000\nTCP_MINTTL 9 tcp_v4_rcv here 2 tcp 80 {} 40000 {} 80\n"}, 80,
+         "9 packets of it were dropped while nettop looked: The TTL is below what the socket"),
+        ({"drops": "2.000\nTCP_MINTTL 9 tcp_v4_rcv here 2 tcp 80 {} 40000 {} 81\n"}, 80, ""),
+        ({"calls": "2.000\nconnect EADDRNOTAVAIL 7 5 here {1} 80 app\n"}, 80,
+         "7 calls of app[5] for it failed while nettop looked (connect, EADDRNOTAVAIL): No local"),
+        ({"calls": "2.000\nconnect EADDRNOTAVAIL 7 5 here {0} 80 app\n"}, 80, ""),
+        ({}, 80, ""),
+    ],
+)  # fmt: skip
+def test_what_is_lost_or_fails_on_a_way_that_nothing_stops_is_told(
+    counted: dict[str, str], port: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(half_open, "now", lambda _: [])
+    texts = {name: text.format(FAR, NEAR) for name, text in counted.items()}
+    source: Any = SimpleNamespace(
+        counted=lambda name: texts.get(name, "2.000\n"), wait=lambda _: True
+    )
+    seen = frame(**SOUND)
+    way = walk(Flow(NEAR, port, FAR, "a0"), seen)
+    assert way.decider is None
+    step = _way._observed(source, way, seen, drops=True).steps[0]
+    assert step.saw.startswith(told or way.steps[0].saw)
+    assert (step.outcome == "suspect") is bool(told)

@@ -12,10 +12,11 @@ from ..host.source import Source
 from ..terms.dataclass import picked
 from ..terms.errors import Refused
 from ..terms.text import safe
+from ..terms.units import many
 from . import _argument, _witness, emit, print_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..facts import Facts
     from ..facts.way import Flow, Step, Way
@@ -70,7 +71,8 @@ def run(source: Source, args: argparse.Namespace) -> int:
 def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     """The way, with what becomes of packets to that address while nettop looks.
 
-    `drops`: what the kernel drops meanwhile is counted. It may tell why a neighbour is silent.
+    `drops`: what the kernel drops meanwhile, and which calls fail, is counted. It may tell why a
+    neighbour is silent.
     """
     from dataclasses import replace
 
@@ -81,28 +83,70 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..frame.pairs import entries
     from ..host.bpf.arp import hops
 
-    step, open_ = None, way.decider is None
-    sought = way.case in ("input", "forward", "output") or not open_
+    step, open_, doubted = None, way.decider is None, way.suspect
     seen: dict[str, Sequence[Any]] = {}
-    with suppress(OSError, ValueError):  # without the rights nothing is known of it
-        if sought and drops:
-            collect.rows("drop_reasons", source, {})
+    for name in COUNTED if drops else ():
+        with suppress(OSError, ValueError):  # without the rights nothing is known of it
+            collect.rows(name, source, {})
     with suppress(OSError):
         if open_ and way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
     with suppress(OSError, ValueError):
         if open_ and step is None and way.case == "output" and way.flow.protocol == "udp":
             step = unanswered(source, way.flow)
-    if sought and drops and source.wait(LOOK):
+    for name in COUNTED if drops and source.wait(LOOK) else ():
         with suppress(OSError, ValueError):
-            seen["drop_reasons"] = collect.rows("drop_reasons", source, {})
+            seen[name] = collect.rows(name, source, {})
     with suppress(OSError, ValueError):
         if way.case in ("input", "output"):
             seen["half_open"] = half_open.now(source)
     if seen:
         read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}
-        way = walk(way.flow, replace(frame, tables={**frame.tables, **read}))
-    return way if step is None else replace(way, steps=(*way.steps, step))
+        frame = replace(frame, tables={**frame.tables, **read})
+        way = walk(way.flow, frame)
+    if step is not None:
+        return replace(way, steps=(*way.steps, step))
+    lost = tuple(_lost(way, frame)) if way.decider is None else ()
+    known = way.suspect is not None and way.suspect != doubted  # a step tells what was counted
+    return replace(way, steps=(*way.steps, *lost) if known else (*lost, *way.steps))
+
+
+def _lost(way: Way, frame: Frame) -> Iterator[Step]:
+    """What was dropped of the packets of the flow meanwhile, and which calls for it failed.
+
+    Of what is forwarded the source may be translated, and is not compared.
+    """
+    from dataclasses import replace
+
+    from ..collect._counted import NORMAL
+    from ..facts.joined import Joiner
+    from ..facts.way.flow import SUSPECT, Step, address
+
+    flow, port, to = way.flow, str(way.flow.port or ""), str(address(way.flow.to))
+
+    def ours(end: str, number: str) -> bool:
+        return end.removeprefix("::ffff:") == to and number in (port or number, "")
+
+    own = {
+        "drop_reasons": [
+            one for one in frame.tables.get("drop_reasons", ())
+            if one.now.protocol == flow.protocol and ours(one.now.to, str(one.now.to_port or ""))
+        ],
+        "failed_calls": [
+            one for one in frame.tables.get("failed_calls", ())
+            if ours(one.now.address, one.now.port)
+        ],
+    }  # fmt: skip
+    facts = Joiner().build(replace(frame, tables={**frame.tables, **own}))
+    for drop in sorted(facts.more.get("drop", ()), key=lambda one: -one.packets):
+        if drop.kind != NORMAL:
+            yield Step("dropped", SUSPECT, f"{many(drop.packets, 'packets')} of it were dropped "
+                       f"while nettop looked: {drop.means}", change=drop.advice)  # fmt: skip
+    for call in sorted(facts.more.get("call", ()), key=lambda one: -one.events):
+        again = "nettop why" in call.advice  # this very command
+        yield Step("calls", SUSPECT, f"{many(call.events, 'calls')} of {call.who} for it failed "
+                   f"while nettop looked ({call.called}, {call.error}): {call.means}",
+                   change="" if again else call.advice)  # fmt: skip
 
 
 def asked(args: argparse.Namespace) -> Flow:
@@ -186,6 +230,7 @@ TABLES: Final = (
     "addresses", "filters", "link_stats", "links", "namespaces", "processes", "program_queues",
     "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
 )  # fmt: skip
+COUNTED: Final = ("drop_reasons", "failed_calls")
 LOOK: Final = 2.0  # s: a SYN is sent again after one
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

@@ -27,8 +27,9 @@ order in which a packet passes it: route, source address, neighbour, interface, 
 packet filter, IPsec, listener. The first thing that cannot carry the packets is named, with the
 command that shows it and the change that cures it. With --from ADDRESS of another host, or an
 interface, the packets arrive there: they are taken by this host or forwarded, and the way of the
-answers is walked too. What cannot be judged from here is listed. The exit code is 0 for either
-answer, 2 for a wrong address, 3 where the host cannot be read.
+answers is walked too. What cannot be judged from here is listed. Where nothing stops the packets,
+those that the kernel drops within two seconds are told, and the calls for them that fail. The exit
+code is 0 for either answer, 2 for a wrong address, 3 where the host cannot be read.
 """
 
 from __future__ import annotations
