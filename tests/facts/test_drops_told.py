@@ -89,6 +89,32 @@ def test_frames_for_an_address_of_the_interface_have_a_wrong_hardware_address() 
     assert one.of == ("10.0.0.2 (frame from 02:00:00:00:00:02 to 02:00:00:00:00:09) to 10.0.0.1:80")
 
 
+def test_frames_for_the_interface_itself_that_it_does_not_take_have_a_tag() -> None:
+    own = {**WRONG, "hardware": "02:00:00:00:00:01"}
+    mac = own["hardware"]
+    links = [link("a0", 2, address=mac), link("v7", 5, kind="vlan", link="a0", vlan=7, address=mac)]
+    for to in ("10.0.0.1", "10.0.0.7"):
+        one = told(seen(to=to, **own), links=links)
+        assert (one.kind, one.rule, one.nic) == ("refused", "", "a0")
+        assert one.means == "Frames for a0 have a VLAN tag for which it has no interface"
+        assert one.cause.endswith("It has v7 (7).")
+
+
+@pytest.mark.parametrize(("up", "why", "cure"), [
+    (True, "in mode source it takes frames of listed senders only",
+     "`ip link set m0 type macvlan macaddr add 02:00:00:00:00:02`"),
+    (False, "it is down", "`ip link set m0 up`"),
+])  # fmt: skip
+def test_an_interface_that_does_not_take_its_own_frames_is_named(
+    up: bool, why: str, cure: str
+) -> None:
+    m0 = link("m0", 5, kind="macvlan", link="a0", address=WRONG["hardware"], up=up)
+    links = [link("a0", 2, address="02:00:00:00:00:01"), m0]
+    one = told(seen(**WRONG), links=links)
+    assert one.means == f"Frames for m0 arrive on a0, and m0 does not take them: {why}"
+    assert one.advice.startswith(cure)
+
+
 @pytest.mark.parametrize(
     "rows",
     [

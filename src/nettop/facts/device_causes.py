@@ -17,7 +17,9 @@ from ..terms.text import few
 from .kinds.qdisc import FULL, LEAST, LONGEST, paced
 from .way.steps.queue import BOUNDS, HEADER, needed
 
+MEANT: Final = 0.5  # of the frames for others: if most are for an interface of this host
 BRIDGED: Final = "br_handle_frame_finish"  # the place
+SHOWN: Final = 3  # VLAN interfaces that are named
 SILENT: Final = 0.5  # of the drops: an interface that sends fewer frames does not get its own back
 
 
@@ -71,6 +73,47 @@ def locked(seen: Any) -> Mapping[str, Any]:
         return {}
     return {"bridge": link.master, "mac": unknown[0] if unknown else "ADDRESS",
             "sender": f", such as {unknown[0]}" if unknown else ""}  # fmt: skip
+
+
+def tagged(seen: Any) -> Mapping[str, Any]:
+    """The interface whose own frames are for others: they have a VLAN tag that it has nothing for.
+
+    net/core/dev.c, __netif_receive_skb_core(): check_vlan_id, PACKET_OTHERHOST.
+    """
+    host, own = seen.host, Counter[str]()
+    for row in seen.rows:
+        link = host.numbered.get(row.interface)
+        if link is not None and row.hardware and row.hardware == link.address:
+            own[link.interface] += row.packets
+    if own.total() < MEANT * seen.drop.packets:
+        return {}
+    nic = own.most_common(1)[0][0]
+    has = [f"{one.interface} ({one.vlan})" for one in host.links.values()
+           if one.link == nic and one.vlan]  # fmt: skip
+    return {"nic": nic, "has": f" It has {few(has, SHOWN)}." if has else ""}
+
+
+def ridden(seen: Any) -> Mapping[str, Any]:
+    """The interface on another one that does not take what comes there for its address.
+
+    drivers/net/macvlan.c, macvlan_handle_frame(): in mode source the sender must be in its list.
+    """
+    host, found = seen.host, Counter[tuple[str, str, str]]()
+    for row in seen.rows:
+        below = host.numbered.get(row.interface)
+        for one in host.links.values() if below is not None and row.hardware else ():
+            if one.link == below.interface and one.address == row.hardware:
+                found[one.interface, below.interface, row.sender] += row.packets
+    if seen.drop.exact or found.total() < MEANT * seen.drop.packets:
+        return {}
+    (name, nic, sender), _ = found.most_common(1)[0]
+    down = not host.links[name].up
+    return {
+        "nic": nic, "over": name, "sender": sender or "ADDRESS",
+        "why": "it is down" if down else "in mode source it takes frames of listed senders only",
+        "cure": f"ip link set {name} up" if down
+        else f"ip link set {name} type macvlan macaddr add {sender or 'ADDRESS'}",
+    }  # fmt: skip
 
 
 WORKS: Final = 0.005  # of the time: a reader that runs less does not read at all

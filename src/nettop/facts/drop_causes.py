@@ -20,7 +20,21 @@ from ..collect.ways import Question
 from ..terms.text import few
 from . import Facts
 from .cut_connections import cut
-from .device_causes import dead, down, headed, joined, locked, numbered, pauses, short, sized, twin
+from .device_causes import (
+    MEANT,
+    dead,
+    down,
+    headed,
+    joined,
+    locked,
+    numbered,
+    pauses,
+    ridden,
+    short,
+    sized,
+    tagged,
+    twin,
+)
 from .filter_causes import (
     SUMS,
     again,
@@ -46,7 +60,6 @@ MOST: Final = 3  # ports, destinations or rules that are named
 OTHER: Final = "OTHERHOST"
 BACK: Final = "IP_RPFILTER"
 COPY: Final = "PACKET_SOCK_ERROR"
-MEANT: Final = 0.5  # of the frames for others: if most are for an address of the interface
 HOOKS: Final = {"TC_INGRESS": "ingress", "TC_EGRESS": "egress"}
 # a queue that is full, or its active queue management
 QUEUES: Final = (
@@ -187,7 +200,7 @@ def _misaddressed(seen: Seen) -> Told:
     own = {(one.interface, address(one.address)) for one in host.addresses}
     meant = [row for row in seen.rows
              if row.to and (arrives(host, row), address(row.to)) in own]  # fmt: skip
-    if sum(row.packets for row in meant) < MEANT * seen.drop.packets:
+    if seen.drop.exact or sum(row.packets for row in meant) < MEANT * seen.drop.packets:
         return NOT
     first = max(meant, key=lambda row: row.packets)
     nic, wrong = arrives(host, first), first.hardware
@@ -339,7 +352,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
         "down": down,
     },
     **{reason: {"queue": _queue, "short": short} for reason in QUEUES},
-    OTHER: {"misaddressed": _misaddressed}, COPY: {"unread": _unread},
+    OTHER: {"tagged": tagged, "ridden": ridden, "misaddressed": _misaddressed},
+    COPY: {"unread": _unread},
     "VXLAN_INVALID_HDR": {"headed": headed}, "VXLAN_VNI_NOT_FOUND": {"numbered": numbered},
     "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first},
     "FULL_RING": {"behind": _behind, "pauses": pauses},
