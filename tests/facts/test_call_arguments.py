@@ -2,11 +2,22 @@
 
 from typing import Any
 
+import pytest
 from call_lines import called
 from flow_tables import socket
 from folded import folded
 
-from nettop.collect import addresses, conntrack, snmp, socket_owners, sysctls, time_wait
+from nettop.collect import (
+    addresses,
+    conntrack,
+    drop_reasons,
+    snmp,
+    socket_owners,
+    sysctls,
+    time_wait,
+    unresolved,
+    ways,
+)
 
 TO = "10.60.0.2"
 OWN = "10.60.0.1"
@@ -265,3 +276,24 @@ def test_a_call_whose_error_has_no_entry_is_told_by_its_name() -> None:
     assert one is not None
     assert one.to == "10.0.0.9 port 80"
     assert not one.means.startswith("A call fails")
+
+
+@pytest.mark.parametrize(("tables", "told"), [
+    ({"drop_reasons": []}, True), ({}, False),
+    ({"drop_reasons": [], "unresolved": [unresolved.Row("eth0", "10.60.0.9", 4)]}, False),
+    ({"drop_reasons": [drop_reasons.Row(
+        "NEIGH_FAILED", "neigh_invalidate", "here", "2", "tcp", "9", 5, 3.0, "10.60.0.1", 9, TO, 80)
+      ]}, False),
+])  # fmt: skip
+def test_what_icmp_says_of_a_connection_is_told_apart_from_a_silent_neighbour(
+    tables: dict[str, Any], told: bool
+) -> None:
+    way = ways.Row(TO, "", "", "", 0, "", 0, interface="eth0", gateway="10.60.0.9")
+    line = f"connection EHOSTUNREACH 9 7 here {TO} 443 app\n"
+    one = called(line, ways=[way], **tables)
+    assert one is not None
+    assert one.means.startswith("A router or firewall on the way" if told else "The host is")
+    assert ("is 10.60.0.9 on eth0" in one.advice) is told
+    one = called(line.replace("connection", "connect"), ways=[way], **tables)
+    assert one is not None
+    assert "on the way" not in one.means

@@ -38,6 +38,8 @@ ROUTED: Final = ("ENETUNREACH", "EHOSTUNREACH")  # which a filter of calls may a
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
+LATE: Final = ("connection", "recvfrom", "recvmsg", "read", "readv")  # no route of here refuses
+ABSENT: Final = "NEIGH_FAILED"  # the reason of drops for a neighbour that does not answer
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
 Ends = Counter[tuple[str, str]]  # address and port → calls
@@ -74,8 +76,15 @@ def exact(
         family = _offered(argument, frame) if error == "EAFNOSUPPORT" else ""
         return _refused(said, by, address if error in ROUTED else "", family), ()
     found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
-    alone = found == said and error in ROUTED and _others_reach(address, port, error, frame)
-    return case(said, "led", to=address) if alone else found, ()
+    routed = found == said and error in ROUTED
+    return _led(said, call, error, (address, port), frame) if routed else found, ()
+
+
+def _led(said: Words, call: str, error: str, end: tuple[str, str], frame: Frame) -> Words:
+    """Of what no route of this host refuses: ICMP says it, or a route for others leads there."""
+    if call in LATE and (hop := _afar(end[0], frame)):
+        return case(said, "afar", to=end[0], hop=hop)
+    return case(said, "led", to=end[0]) if _others_reach(*end, error, frame) else said
 
 
 def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
@@ -87,6 +96,24 @@ def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:
         row.error == OPENED and row.events for row in opened
     )
     return reached and _stands(address, frame)
+
+
+def _afar(address: str, frame: Frame) -> str:
+    """The next hop to where ICMP says that nothing leads; empty: ARP may have said so.
+
+    Drops are counted, and none is for a neighbour that does not answer (net/core/neighbour.c,
+    neigh_invalidate()), nor does a packet wait for one.
+    """
+    plain = address.removeprefix("::ffff:")
+    here = (row for row in frame.rows("ways") if row.to == plain and not row.arrives)
+    way = next((row for row in here if not row.error and row.interface), None)
+    if way is None or "drop_reasons" not in frame.tables:
+        return ""
+    hop = way.gateway or plain
+    silent = any(row.address in (hop, plain) for row in frame.rows("unresolved")) or any(
+        row.reason == ABSENT and row.to == plain for row in frame.rows("drop_reasons")
+    )
+    return "" if silent else f"{hop} on {way.interface}"
 
 
 def _offered(argument: str, frame: Frame) -> str:
