@@ -1,4 +1,4 @@
-"""Which rules and policies are told to drop, and what of it is no loss."""
+"""Which rules, policies and options are told to drop, and what of it is no loss."""
 
 from dataclasses import replace
 from typing import Any
@@ -60,3 +60,10 @@ def test_a_connection_of_which_one_direction_passes_is_told(
     assert one.means.startswith(said) is halved
     assert (one.kind == "loss") is halved
     assert ("`ip route get 10.0.0.2` on 10.9.0.7" in one.advice) is halved
+
+
+def test_an_option_of_ipv6_that_demands_the_drop_is_no_frame_that_nothing_reads() -> None:
+    one = told(seen("UNHANDLED_PROTO", "ip6_tlvopt_unknown"))
+    assert (one.unread, one.kind) == (False, "refused")
+    assert one.means.startswith("IPv6 packets have an option")
+    assert told(seen("UNHANDLED_PROTO", "__netif_receive_skb_core")).unread

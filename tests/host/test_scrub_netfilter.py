@@ -61,6 +61,9 @@ def test_ipsec_policies_keep_no_address() -> None:
     assert (before.to, before.source, before.peer) == ("10.1.2.3/32", "10.9.0.77/24", "10.1.2.3")
     assert (before.direction, before.priority) == (after.direction, after.priority) == ("out", 7)
     assert after.to == f"{after.peer}/32"  # one replacement of one address
+    head = head.replace(struct.pack("=IIBB", 7, 9, 1, 0), struct.pack("=IIBB", 7, 9, 0, 0))
+    (comes,) = xfrm_policies.parse(message(xfrm.NEWPOLICY, head + attribute(5, template)), b"")
+    assert (comes.direction, comes.peer) == ("in", "10.9.0.77")  # who sends
 
 
 def test_rules_keep_no_address() -> None:

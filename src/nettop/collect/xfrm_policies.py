@@ -54,8 +54,8 @@ def parse(policies: bytes, states: bytes) -> list[Row]:
         priority, index, direction, action = xfrm.RULE.unpack_from(policies, start + xfrm.RULE_AT)
         size = 4 if family == 2 else 16
         template = decode(policies, start + xfrm.POLICY_SIZE, end, xfrm.POLICY).get("template", b"")
-        peer = xfrm.end(template)
         if direction < len(_DIRECTIONS) and family in (2, 10):
+            peer = xfrm.end(template, comes=_DIRECTIONS[direction] != "out")
             rows.append(
                 Row(
                     _DIRECTIONS[direction], index, route.prefix(to[:size], bits),

@@ -363,10 +363,11 @@ def _policies(data: bytearray, at: int, end: int, names: Names) -> None:
 
 
 def _template(value: bytes, names: Names) -> bytes:
-    peer = xfrm.end(value)
     kept = xfrm.FAMILY_AT, xfrm.FAMILY_AT + 2
     made = bytearray(len(value))
-    made[: len(peer)] = names.address(peer) if peer else b""
+    for place, comes in ((0, False), (xfrm.SOURCE_AT, True)):
+        peer = xfrm.end(value, comes=comes)
+        made[place : place + len(peer)] = names.address(peer) if any(peer) else peer
     made[slice(*kept)] = value[slice(*kept)]
     return bytes(made)
 

@@ -163,7 +163,7 @@ def _drop(
             one: 0 for protocol, _ in foremost
             for one in drop_reasons.raised(reason, place, protocol)
         }),
-        unread=reason in UNREAD,
+        unread=reason in UNREAD and words.kind == NORMAL,
         wanted=_wanted(host, max((entry.now for entry in entries), key=lambda row: row.packets)),
         packets=sum(entry.now.packets for entry in entries),
         per_s=total(grown(entry, "packets") for entry in entries),

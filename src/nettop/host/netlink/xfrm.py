@@ -16,16 +16,21 @@ RULE_AT: Final = 152  # in xfrm_userpolicy_info: behind the selector and two set
 RULE: Final = struct.Struct("=IIBB")  # priority, index, direction, action
 POLICY_SIZE: Final = 168  # of xfrm_userpolicy_info
 TEMPLATE_SIZE: Final = 64  # of xfrm_user_tmpl, whose destination comes first
+SOURCE_AT: Final = 28  # saddr
 FAMILY_AT: Final = 24
 POLICY: Final[Table] = {5: Field("template", "raw")}  # XFRMA_TMPL
 SADINFO: Final[Table] = {1: Field("count")}  # XFRMA_SAD_CNT
 
 
-def end(template: bytes) -> bytes:
-    """The address of the other end in the first xfrm_user_tmpl; empty without one."""
+def end(template: bytes, *, comes: bool) -> bytes:
+    """The address of the other end in the first xfrm_user_tmpl; empty without one.
+
+    `comes`: of a policy for what arrives, whose other end is the source.
+    """
     if len(template) < TEMPLATE_SIZE:
         return b""
-    return template[: 4 if struct.unpack_from("=H", template, FAMILY_AT)[0] == AF_INET else 16]
+    size = 4 if struct.unpack_from("=H", template, FAMILY_AT)[0] == AF_INET else 16
+    return template[SOURCE_AT:][:size] if comes else template[:size]
 
 
 def policies(source: Source) -> bytes:
