@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from netlink_bytes import Fake
 from nft_bytes import (
     ACCEPT,
+    ARP,
     DROP,
+    INET,
+    NETDEV,
     be32,
     be64,
     chain,
@@ -89,6 +92,30 @@ def test_a_rule_on_fragments_is_told_so() -> None:
     assert row.tests == "ip frag-off & 0x3fff != 0: fragments"
     (row,) = parsed(expression("exthdr", be32(1, 1), attribute(2, b"\x2c")), verdict(DROP))
     assert row.tests == "exthdr frag: fragments"
+
+
+@pytest.mark.parametrize(("key", "name"), [(3, "meta mark"), (10, "meta skuid")])
+def test_a_mark_or_a_user_that_a_rule_tests_is_told(key: int, name: str) -> None:
+    own = struct.pack("=I", 7)  # in the byte order of the host
+    meta, mask = expression("meta", be32(2, key), be32(1, 1)), nest(4, attribute(1, own))
+    other = expression("cmp", be32(2, 0), nest(3, attribute(1, own)))
+    assert [row.tests for row in parsed(meta, other, verdict(DROP))] == [f"{name} 7"]
+    masked = parsed(meta, expression("bitwise", mask), other, verdict(DROP))
+    assert [row.tests for row in masked] == [f"{name} & 0x00000007 7"]
+
+
+@pytest.mark.parametrize(("family", "number", "hook", "told"), [
+    (INET, 1, "input", "ip frag-off 1"), (ARP, 0, "input", "arp operation 1"),
+    (NETDEV, 0, "ingress", "ip frag-off 1"), (NETDEV, 1, "egress", "ip frag-off 1"),
+])  # fmt: skip
+def test_hooks_and_fields_are_those_of_the_family(
+    family: int, number: int, hook: str, told: str
+) -> None:
+    field = expression("payload", be32(2, 1), be32(3, 6), be32(4, 2))
+    asks = expression("cmp", be32(2, 0), nest(3, attribute(1, b"\0\1")))
+    known = rule("in", 7, field, asks, verdict(DROP), family=family)
+    (row,) = nftables.parse(chain("in", number, family=family), known)
+    assert (row.hook, row.tests) == (hook, told)
 
 
 def test_a_verdict_map_may_drop() -> None:

@@ -6,7 +6,7 @@ from netlink_bytes import message
 
 from nettop.host.netlink.codec import NESTED, attribute
 
-INET = 1
+INET, ARP, NETDEV = 1, 3, 5
 DROP, ACCEPT = 0, 1
 
 
@@ -40,9 +40,10 @@ def verdict(code: int, chain: str = "") -> bytes:
 
 
 def chain(
-    name: str, hook: int | None = None, policy: int | None = None, packets: int | None = None
-) -> bytes:
-    """NFT_MSG_NEWCHAIN of table `t`, family inet."""
+    name: str, hook: int | None = None, policy: int | None = None, packets: int | None = None,
+    family: int = INET,
+) -> bytes:  # fmt: skip
+    """NFT_MSG_NEWCHAIN of table `t`."""
     parts = [text(1, "t"), text(3, name)]
     if hook is not None:
         parts += [nest(4, be32(1, hook), be32(2, 0)), text(7, "filter")]
@@ -50,12 +51,12 @@ def chain(
         parts.append(be32(5, policy))
     if packets is not None:
         parts.append(nest(8, be64(1, 0), be64(2, packets)))
-    return message(0xA03, struct.pack(">BBH", INET, 0, 0) + b"".join(parts))
+    return message(0xA03, struct.pack(">BBH", family, 0, 0) + b"".join(parts))
 
 
-def rule(name: str, handle: int, *expressions: bytes) -> bytes:
+def rule(name: str, handle: int, *expressions: bytes, family: int = INET) -> bytes:
     """NFT_MSG_NEWRULE in a chain of table `t`; without a handle: a request for a new one."""
     parts = [text(1, "t"), text(2, name), nest(4, *expressions)]
     if handle:
         parts.insert(2, be64(3, handle))
-    return message(0xA06, struct.pack(">BBH", INET, 0, 0) + b"".join(parts))
+    return message(0xA06, struct.pack(">BBH", family, 0, 0) + b"".join(parts))

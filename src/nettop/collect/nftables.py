@@ -23,6 +23,7 @@ from ._table import Memory, Table, parsed
 TABLE: Final = Table(every=2.0, optional=True)
 
 _HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_OF_NETDEV: Final = ("ingress", "egress")  # NF_NETDEV_INGRESS, NF_NETDEV_EGRESS
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP
 INVALID: Final = "ct state invalid"  # as a test of a rule is told
@@ -48,7 +49,9 @@ _TESTED: Final[dict[str, codec.Table]] = {
     "limit": LIMIT,
     "objref": OBJECT,
     "payload": {2: Field("base", "raw"), 3: Field("offset", "raw"), 4: Field("length", "raw")},
+    "meta": {2: Field("key", "raw")},
 }
+_META: Final = {3: "meta mark", 10: "meta skuid"}  # NFT_META_*: in the byte order of the host
 # of a payload: base (network or transport header), offset and length
 _FIELDS: Final[Mapping[tuple[int | None, ...], str]] = {
     (1, 12, 4): "ip saddr", (1, 16, 4): "ip daddr", (1, 8, 16): "ip6 saddr",
@@ -58,6 +61,7 @@ _PARTS: Final[Mapping[tuple[int | None, ...], str]] = {  # which packets of a fl
     (1, 2, 2): "ip length", (1, 6, 2): "ip frag-off", (2, 13, 1): "tcp flags",
 }  # fmt: skip
 _OFFSET: Final = "ip frag-off"
+_ARP: Final[Mapping[tuple[int | None, ...], str]] = {(1, 6, 2): "arp operation"}
 _FRAGMENT: Final = 44  # the header of a fragment of IPv6
 _SIGNS: Final = ("", "!= ", "< ", "<= ", "> ", ">= ")  # NFT_CMP_*
 _UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
@@ -146,7 +150,7 @@ def parse(chains: bytes, rules: bytes) -> list[Row]:
             packets, limited = found or (None, False)
             handle = str(_number(values.get("handle")) or 0)
             hook = known.get(place, "")
-            tests = ", ".join(filter(None, (tested(expressions), maps)))
+            tests = ", ".join(filter(None, (tested(expressions, family), maps)))
             rejects = rejects or any(one.get("name") == "reject" for one in expressions)
             rows.append(Row(*place, handle, hook, limited, packets, tests, found is None, rejects))
     return rows
@@ -199,7 +203,7 @@ def hooks(chains: bytes) -> dict[tuple[str, str, str], str]:
     for family, values in entries(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
         if "hook" in values:
             number = _number(values["hook"].get("number")) or 0
-            names = {"netdev": (), "arp": _OF_ARP}.get(family, _HOOKS)
+            names = {"netdev": _OF_NETDEV, "arp": _OF_ARP}.get(family, _HOOKS)
             place = family, values.get("table", ""), values.get("name", "")
             found[place] = names[number] if number < len(names) else family
     return found
@@ -243,8 +247,8 @@ def mapped(expressions: Sequence[Attributes]) -> str:
     return ""
 
 
-def tested(expressions: Sequence[Attributes]) -> str:
-    """What a rule tests of tracking, sets, quotas and fragments: `ct state invalid`.
+def tested(expressions: Sequence[Attributes], family: str) -> str:
+    """What a rule tests of tracking, sets, marks, quotas and fragments: `ct state invalid`.
 
     nft writes a state as ct, bitwise with the states as mask, and cmp (net/netfilter/nft_ct.c); a
     number of connections is connlimit (net/netfilter/nft_connlimit.c). A quota that is used up
@@ -266,13 +270,16 @@ def tested(expressions: Sequence[Attributes]) -> str:
             words = _xtables.words(name, kind, revision, old.get("info", b""), six=False)
             found += filter(None, [_of_old(words)])
         elif name == "bitwise" and part:
-            part += f" & 0x{values.get('mask', {}).get('value', b'').hex()}"
+            part += f" & 0x{_ordered(values.get('mask', {}).get('value', b''), part).hex()}"
         elif name == "payload":
             place = tuple(_number(values.get(key)) for key in ("base", "offset", "length"))
-            field, part = _FIELDS.get(place, ""), _PARTS.get(place, "")
+            fields, parts = (_ARP, _ARP) if family == "arp" else (_FIELDS, _PARTS)
+            field, part = fields.get(place, ""), parts.get(place, "")
+        elif name == "meta":
+            part = _META.get(_number(values.get("key")) or 0, "")
         elif name == "cmp" and part and "op" in values:
             sign = _SIGNS[min(_number(values["op"]) or 0, len(_SIGNS) - 1)]
-            value = _number(values.get("data", {}).get("value")) or 0
+            value = _number(_ordered(values.get("data", {}).get("value", b""), part)) or 0
             means = ": fragments" if part.startswith(_OFFSET) and sign == "!= " else ""
             found.append(f"{part} {sign}{value}{means}")
         elif name == "exthdr" and _number(values.get("type")) == _FRAGMENT:
@@ -282,6 +289,11 @@ def tested(expressions: Sequence[Attributes]) -> str:
         else:
             found += filter(None, [_counted(name, values)])
     return ", ".join(found)
+
+
+def _ordered(raw: bytes, part: str) -> bytes:
+    """A value in network byte order."""
+    return raw[::-1] if part.startswith("meta") and sys.byteorder == "little" else raw
 
 
 def _states(mask: bytes) -> str:
