@@ -65,5 +65,5 @@ def test_a_connection_of_which_one_direction_passes_is_told(
 def test_an_option_of_ipv6_that_demands_the_drop_is_no_frame_that_nothing_reads() -> None:
     one = told(seen("UNHANDLED_PROTO", "ip6_tlvopt_unknown"))
     assert (one.unread, one.kind) == (False, "refused")
-    assert one.means.startswith("IPv6 packets have an option")
+    assert one.means.startswith("IPv6 packets have an unknown option")
     assert told(seen("UNHANDLED_PROTO", "__netif_receive_skb_core")).unread

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ....collect.links import Row as LinkRow
 from ..flow import PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
 
@@ -26,7 +27,8 @@ def look(leg: Leg) -> Iterator[Step]:
             yield Step("source", STOPS, f"the source address {source} cannot be used: {what}",
                        f"ip -6 addr show dev {name.interface}")  # fmt: skip
             return
-        yield Step("source", PASSES, f"source address {source}")
+        link = leg.host.links.get(name.interface) if name is not None else None
+        yield _elsewhere(leg, source, link) or Step("source", PASSES, f"source address {source}")
         yield from _ttl(leg)
         return
     if leg.host.unread("addresses"):
@@ -35,6 +37,21 @@ def look(leg: Leg) -> Iterator[Step]:
     yield Step("source", STOPS, f"{hop.interface} has no IPv{family} address for the source",
                f"ip -br addr show dev {hop.interface}",
                f"ip addr add ADDRESS/LENGTH dev {hop.interface}")  # fmt: skip
+
+
+def _elsewhere(leg: Leg, source: str, link: LinkRow | None) -> Step | None:
+    """A doubt of an address of another interface that carries nothing: no network has it then."""
+    leaves = leg.hop.interface
+    if link is None or link.interface == leaves or link.loopback or link.carrier is not False:
+        return None
+    own = leg.host.first(leaves, 6 if ":" in source else 4) or "ADDRESS"
+    return Step(
+        "source", SUSPECT, f"packets leave by {leaves} with the source address {source} of "
+        f"{link.interface}, which has no carrier: who answers may have no way back to it",
+        f"ip route get {leg.question.to}",
+        f"give the route the source {own} (`src` of ip route change), or the other end a way to "
+        f"{source}",
+    )  # fmt: skip
 
 
 def _ttl(leg: Leg) -> Iterator[Step]:
