@@ -16,7 +16,7 @@ from ..terms.units import many
 from . import _argument, _witness, emit, print_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from ..facts import Facts
     from ..facts.way import Flow, Step, Way
@@ -106,21 +106,23 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
         way = walk(way.flow, frame)
     if step is not None:
         return replace(way, steps=(*way.steps, step))
-    lost = tuple(_lost(way, frame)) if way.decider is None else ()
+    lost, silent = _lost(way, frame) if way.decider is None else ((), ())
     known = way.suspect is not None and way.suspect != doubted  # a step tells what was counted
-    return replace(way, steps=(*way.steps, *lost) if known else (*lost, *way.steps))
+    steps = (*way.steps, *lost) if known else (*lost, *way.steps)
+    return replace(way, steps=(*steps, *silent))
 
 
-def _lost(way: Way, frame: Frame) -> Iterator[Step]:
+def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
     """What was dropped of the packets of the flow meanwhile, and which calls for it failed.
 
-    Of what is forwarded the source may be translated, and is not compared.
+    The calls that got no answer are apart: a doubt of another step may say why. Of what is
+    forwarded the source may be translated, and is not compared.
     """
     from dataclasses import replace
 
     from ..collect._counted import NORMAL
     from ..facts.joined import Joiner
-    from ..facts.way.flow import SUSPECT, Step, address
+    from ..facts.way.flow import SILENT, SUSPECT, Step, address
 
     flow, port, to = way.flow, str(way.flow.port or ""), str(address(way.flow.to))
 
@@ -138,15 +140,20 @@ def _lost(way: Way, frame: Frame) -> Iterator[Step]:
         ],
     }  # fmt: skip
     facts = Joiner().build(replace(frame, tables={**frame.tables, **own}))
-    for drop in sorted(facts.more.get("drop", ()), key=lambda one: -one.packets):
-        if drop.kind != NORMAL:
-            yield Step("dropped", SUSPECT, f"{many(drop.packets, 'packets')} of it were dropped "
-                       f"while nettop looked: {drop.means}", change=drop.advice)  # fmt: skip
+    drops = sorted(facts.more.get("drop", ()), key=lambda one: -one.packets)
+    told = [
+        Step("dropped", SUSPECT, f"{many(drop.packets, 'packets')} of it were dropped while nettop "
+             f"looked: {drop.means}", change=drop.advice)
+        for drop in drops if drop.kind != NORMAL
+    ]  # fmt: skip
+    silent = list[Step]()
     for call in sorted(facts.more.get("call", ()), key=lambda one: -one.events):
         again = "nettop why" in call.advice  # this very command
-        yield Step("calls", SUSPECT, f"{many(call.events, 'calls')} of {call.who} for it failed "
-                   f"while nettop looked ({call.called}, {call.error}): {call.means}",
-                   change="" if again else call.advice)  # fmt: skip
+        step = Step("calls", SUSPECT, f"{many(call.events, 'calls')} of {call.who} for it failed "
+                    f"while nettop looked ({call.called}, {call.error}): {call.means}",
+                    change="" if again else call.advice)  # fmt: skip
+        (silent if call.error in SILENT else told).append(step)
+    return told, silent
 
 
 def asked(args: argparse.Namespace) -> Flow:

@@ -379,17 +379,18 @@ def test_a_small_hop_limit_ends_at_a_router() -> None:
     assert way.decider.change == "nettop set sysctl.net.ipv6.conf.a0.hop_limit 64"
 
 
-@pytest.mark.parametrize(("carrier", "doubt"), [(False, True), (True, False), (None, False)])
-def test_a_source_address_of_an_interface_without_carrier_is_doubted(
-    carrier: bool | None, *, doubt: bool
+@pytest.mark.parametrize(("more", "doubt"), [
+    ({"carrier": False}, True), ({"carrier": None}, False), ({}, False), ({"kind": "bridge"}, True),
+])  # fmt: skip
+def test_a_source_address_of_an_interface_behind_which_nothing_is_is_doubted(
+    more: dict[str, Any], *, doubt: bool
 ) -> None:
     tables = {
-        "links": [*others("links", "b0"), link("b0", 3, carrier=carrier)],
+        "links": [*others("links", "b0"), link("b0", 3, **more)],
         "fib": [*SOUND["fib"][:-1], route("0.0.0.0/0", "a0", host.GATEWAY, source="10.1.0.1")],
     }
-    way = went(ELSEWHERE, frame(**tables))
-    assert way.decider is None
-    assert (way.suspect is not None) is doubt
-    if way.suspect is not None:
-        assert way.suspect.saw.startswith("packets leave by a0 with the source address 10.1.0.1 of")
-        assert way.suspect.change.startswith(f"give the route the source {host.NEAR}")
+    doubts = [one for one in went(ELSEWHERE, frame(**tables)).of(SUSPECT) if one.place == "source"]
+    assert len(doubts) == doubt
+    for one in doubts:
+        assert one.saw.startswith("packets leave by a0 with the source address 10.1.0.1 of b0")
+        assert one.change.startswith(f"give the route the source {host.NEAR}")

@@ -42,12 +42,15 @@ def look(leg: Leg) -> Iterator[Step]:
 def _elsewhere(leg: Leg, source: str, link: LinkRow | None) -> Step | None:
     """A doubt of an address of another interface that carries nothing: no network has it then."""
     leaves = leg.hop.interface
-    if link is None or link.interface == leaves or link.loopback or link.carrier is not False:
+    if link is None or link.interface == leaves or link.loopback:
+        return None
+    ports = any(one.master == link.interface for one in leg.host.links.values())
+    if link.carrier is not False and (ports or link.kind != "bridge"):
         return None
     own = leg.host.first(leaves, 6 if ":" in source else 4) or "ADDRESS"
     return Step(
         "source", SUSPECT, f"packets leave by {leaves} with the source address {source} of "
-        f"{link.interface}, which has no carrier: who answers may have no way back to it",
+        f"{link.interface}, behind which nothing is: who answers may have no way back to it",
         f"ip route get {leg.question.to}",
         f"give the route the source {own} (`src` of ip route change), or the other end a way to "
         f"{source}",
