@@ -297,3 +297,16 @@ def test_what_icmp_says_of_a_connection_is_told_apart_from_a_silent_neighbour(
     one = called(line.replace("connection", "connect"), ways=[way], **tables)
     assert one is not None
     assert "on the way" not in one.means
+
+
+def test_an_attempt_beside_one_that_another_address_answers_is_told_apart() -> None:
+    line = f"connection GIVEN_UP 2 7 here {TO} 80 app\n"
+    for other, beside in (
+        ("", False), ("connection 0 2 7 here 10.60.0.9 80 app\n", True),
+        ("connection 0 2 7 here 10.60.0.9 443 app\n", False),
+        ("connection 0 2 8 here 10.60.0.9 80 app\n", False),  # another process
+        (f"connection 0 2 7 here {TO} 80 app\n", False),  # the same place
+    ):  # fmt: skip
+        one = called(line + other)
+        assert one is not None
+        assert one.beside is beside, other

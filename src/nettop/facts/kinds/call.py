@@ -86,6 +86,10 @@ class Call:
         "connections opened meanwhile, of which some end so: an end that the other end decides",
         "connections/s",
     )
+    beside: bool = gauge(
+        "the program opened a connection to the same port elsewhere meanwhile, as one does that "
+        "tries several addresses of a name at a time (RFC 8305)", default=False,
+    )  # fmt: skip
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
     file: bool = gauge("it is of a file: it, its file system or its device refuses", default=False)
 
@@ -240,6 +244,7 @@ def _call(
     given = "" if first.argument.startswith(PEER) else _given(first)
     tried = {_tried(entry.now) for entry in entries}
     answered = sum(opened[one] for one in tried)
+    others = {(how, who, at) for how, who, _, at, _ in opened.keys() - tried}
     if (call, error) == ENDED:
         answered = sum(count for one, count in opened.items() if one[2:4] in ends)
     counted = call == "connection" or said.kind == RETURNED or tried <= opened.keys()
@@ -267,6 +272,7 @@ def _call(
         called=call if file else f"{call} {given}".rstrip(), by=by, events=events, file=file,
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
+        beside=any((how, who, at) in others for how, who, _, at, _ in tried),
         raises=(CUT,) if here else (),
     )  # fmt: skip
 
