@@ -23,6 +23,7 @@ pytestmark = [
     ),
 ]
 EARLY = "press Enter again"
+QUERY = "\x1b[6n"  # where is the cursor?
 RMEM = "sysctl.net.ipv4.tcp_rmem"
 WANTED: list[tuple[str, int | str | list[int]]] = [
     (RMEM, [4096, 131072, 67108864]),
@@ -112,9 +113,9 @@ class Screen:
         """Take what it has drawn, and answer as a terminal does."""
         while select.select([self.tty], [], [], 0)[0]:
             data = os.read(self.tty, 65536)
-            for _ in range(data.count(b"\x1b[6n")):
-                os.write(self.tty, b"\x1b[1;1R")
             self.text += data.decode("utf-8", "replace")
+            for _ in range(data.count(QUERY.encode())):
+                os.write(self.tty, b"\x1b[1;1R")
         return True
 
     def press(self, keys: str, shows: str, *others: str) -> None:
@@ -123,14 +124,22 @@ class Screen:
         os.write(self.tty, keys.encode())
         self.until(lambda: any(words in self.text for words in (shows, *others)), shows)
 
-    def agree(self, shows: str) -> None:
-        """Press Enter, again where it came before all was drawn, until the words are on the screen.
+    def agree(self, question: str, shows: str) -> None:
+        """Press Enter once the question was drawn, until the words are on the screen.
 
-        The screen says itself that it came too early.
+        It is drawn when the terminal has answered a query that came after it. The screen says
+        itself where Enter came too early. What was drawn meanwhile is not forgotten: Enter that
+        is pressed once more than needed would act on what comes after the question.
         """
-        self.text = EARLY
-        while EARLY in self.text and shows not in self.text:
-            self.press("\r", shows, EARLY)
+        self.until(lambda: QUERY in self.text[self.text.rfind(question) :], "query")
+        while shows not in self.text:
+            self.enter(shows)
+
+    def enter(self, shows: str) -> None:
+        """Press Enter; return when the words are on the screen, or that it came too early."""
+        early = self.text.count(EARLY)
+        os.write(self.tty, b"\r")
+        self.until(lambda: shows in self.text or self.text.count(EARLY) > early, shows)
 
     def close(self) -> None:
         os.kill(self.process.pid, signal.SIGKILL)
@@ -151,13 +160,13 @@ def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playgrou
         screen.press("s", "90-nettop.conf")
         assert "net.ipv4.tcp_sack = 1" in screen.text
         assert (place.files(), sack()) == ({}, "0")
-        screen.agree("applied")
+        screen.agree("90-nettop.conf", "applied")
         screen.until(lambda: bool(place.files()), "the file")
         (text,) = place.files().values()
         assert (text.splitlines()[1:], sack()) == (["net.ipv4.tcp_sack = 1"], "1")
         screen.until(lambda: "journal 2" in screen.text, "both changes in the list")
         screen.press("u", "Undo 2 changes")  # its plan is shown first
-        screen.agree("undone")
+        screen.agree("Undo 2 changes", "undone")
         screen.until(lambda: not place.files(), "the end of the file")
         screen.until(lambda: sack() == "0", "the old value")
     finally:

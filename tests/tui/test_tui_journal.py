@@ -1,5 +1,6 @@
 """The journal on the screen: read again after a line of another nettop, whole before a plan."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from nettop.settings import Host
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask
 from nettop.tui.planning import Planning
+from nettop.views.kept import journal
 from nettop.views.scene import JournalEntry, RunningTest
 from nettop.views.view import View
 
@@ -51,6 +53,33 @@ def test_after_a_change_of_another_nettop_the_host_is_judged_anew_but_not_during
             actions.follow(replace(heard.scene, progress=progress), View())
             assert actions.wait(HANG)
     assert judged == ["anew"] * 2
+
+
+def test_what_a_slow_reader_has_read_does_not_hide_a_later_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    heard = Heard(replace(lossy(), journal=(), pending=()))
+    actions = Actions(Live(), heard, lambda: None)
+    slow, second = threading.Event(), threading.Event()
+
+    def held(host: Host) -> object:
+        """What is in the journal; the first reader is held until another has shown it, or 0.2 s."""
+        found = journal(host)
+        if not slow.is_set():
+            slow.set()
+            second.wait(0.2)
+        return found
+
+    monkeypatch.setattr("nettop.tui.actions.journal", held)
+    first = threading.Thread(target=actions.reload)
+    first.start()
+    assert slow.wait(HANG)
+    Journal().begin(JournaledChange(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
+    actions.reload()
+    second.set()
+    first.join(HANG)
+    assert len(heard.scene.journal) == 1
 
 
 def test_a_journal_that_may_not_be_read_is_said_once(

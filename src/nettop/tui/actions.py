@@ -79,6 +79,7 @@ class Actions:
         self.journal_read = 0.0  # time of the last read of the journal for a pending change
         self.counts = False  # whether a thread lets the countdown of changes run on
         self.journal_seen = (0, 0)  # its version when it was read last
+        self.reading = threading.Lock()  # what was read first is posted first
 
     def prefixes(self) -> tuple[str, str]:
         """The command prefixes of the host shown and of that of --peer; empty: none."""
@@ -194,6 +195,8 @@ class Actions:
         due = (
             bool(scene.pending) and self.playing is None and now - self.journal_read > every
         )  # a guard may have reverted
+        if self.reading.locked():  # what it misses is seen by the next call
+            return
         if due or (self._here() and journal_version() != self.journal_seen):
             self.journal_read = now
             if scene.progress is None and self._here() and journal_version() != self.journal_seen:
@@ -225,23 +228,24 @@ class Actions:
 
         The journal of another host is read once it is wanted: that is a connection of its own.
         """
-        self.journal_seen = journal_version()  # before it is read: a later line is read again
-        entries, pending = journal(self.changing.host()) if self._here() else ((), ())
-        if self.away is not None and self.away.used:
-            entries, pending = self.away.journal()
-        if self.beyond is not None:
-            peer_entries, peer_pending = self.beyond.read()
-            entries, pending = (*entries, *peer_entries), (*pending, *peer_pending)
-        if self.changing.used_sudo:  # changes through sudo are in root's journal
-            root_entries, root_pending = root_journal()
-            entries, pending = (*entries, *root_entries), (*pending, *root_pending)
-        results = stored()
+        with self.reading:
+            self.journal_seen = journal_version()  # before it is read: a later line is read again
+            entries, pending = journal(self.changing.host()) if self._here() else ((), ())
+            if self.away is not None and self.away.used:
+                entries, pending = self.away.journal()
+            if self.beyond is not None:
+                peer_entries, peer_pending = self.beyond.read()
+                entries, pending = (*entries, *peer_entries), (*pending, *peer_pending)
+            if self.changing.used_sudo:  # changes through sudo are in root's journal
+                root_entries, root_pending = root_journal()
+                entries, pending = (*entries, *root_entries), (*pending, *root_pending)
+            results = stored()
 
-        def read(scene: Scene) -> Scene:
-            told = (*scene.notes, *reverts(scene.pending, entries))[-NOTES:]
-            return replace(scene, journal=entries, pending=pending, results=results, notes=told)
+            def read(scene: Scene) -> Scene:
+                told = (*scene.notes, *reverts(scene.pending, entries))[-NOTES:]
+                return replace(scene, journal=entries, pending=pending, results=results, notes=told)
 
-        self.post(read)
+            self.post(read)
 
     def changes_made(self) -> tuple[JournalEntry, ...]:
         """The journal as it is now; of another host, as it was read last. Empty if unreadable."""
