@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from drops_told import seen, told
+from folded import folded
 from way_tables import link
 
 from nettop.collect.arp_requests import Row as Ask
@@ -105,3 +107,25 @@ def test_a_port_that_gets_no_multicast_though_a_host_behind_it_joined(
     bridge = replace(BRIDGE, querier=querier)
     ports = port("v0", 3), replace(port("v1", 4), multicasts=floods, groups=groups)
     assert [one.left_out for one in bridges(bridge, *ports)] == [left_out] * bool(left_out)
+
+
+@folded(("flags", "querier", "at", "ports"), [
+    ({"p1": False}, False, "p0", "p1"), ({"p1": False, "p2": False}, False, "p0", "p1, p2"),
+    ({"p0": False, "p1": False}, False, "", "p0, p1"),
+    ({"p0": False}, False, "p0", ""), ({"p0": False}, False, "", ""),  # that of the sender, or so
+    ({"p1": True}, False, "p0", ""), ({}, False, "p0", ""), ({"p1": False}, True, "p0", ""),
+])  # fmt: skip
+def test_the_ports_that_get_none_of_a_group_that_nobody_joined_here_are_named(
+    flags: dict[str, bool], querier: bool, at: str, ports: str
+) -> None:
+    links = [replace(BRIDGE, querier=querier), *(
+        replace(port(name, index), multicasts=flags.get(name))
+        for index, name in enumerate(("p0", "p1", "p2"), start=5)
+    )]  # fmt: skip
+    mac = "02:00:00:00:00:02"
+    row = seen("NOT_SPECIFIED", "ip_rcv_finish_core", to="239.9.9.9", sender=mac)
+    one = told(row, links=links, fdb=[Entry(at, mac, "", 0, "br0")] if at else [])
+    assert one.means.startswith("Nobody joined")
+    assert (f" to {ports} (mcast_flood off)" in one.means) == one.exact == bool(ports)
+    assert (f"dev {ports[:2]} mcast_flood on`" in one.advice) == bool(ports)
+    assert one.advice.endswith("`ip route add GROUP dev INTERFACE`.")

@@ -232,19 +232,25 @@ GROUPS: Final = ("ip_rcv_finish_core", "ip6_mc_input")  # drop packets to a grou
 NAMED: Final = 3  # interfaces
 
 
+def _arriving(seen: Any) -> Counter[tuple[str, str, str]]:
+    """The groups to which packets arrived in vain, each with its interface, and who sent them."""
+    found = Counter[tuple[str, str, str]]()
+    for row in seen.rows:
+        link = seen.host.numbered.get(row.interface)
+        if row.place in GROUPS and row.to and link is not None:
+            found[row.to, link.interface, row.sender] += row.packets
+    return found
+
+
 def joined(seen: Any) -> Mapping[str, Any]:
     """The interfaces on which such a group is joined, where that by which it comes is not one.
 
     An interface may take IPv6 multicast for no reason, so it is told where a socket wants it.
     """
-    places, on = Counter[tuple[str, str]](), dict[str, list[str]]()
-    for row in seen.rows:
-        link = seen.host.numbered.get(row.interface)
-        if row.place in GROUPS and row.to and link is not None:
-            places[row.to, link.interface] += row.packets
+    on = dict[str, list[str]]()
     for one in seen.host.frame.rows("groups"):
         on.setdefault(one.group, []).append(one.interface)
-    for (group, nic), _ in places.most_common():
+    for (group, nic, _), _ in _arriving(seen).most_common():
         if nic not in on.get(group, (nic,)):
             six = ":" in group
             return {
@@ -252,4 +258,19 @@ def joined(seen: Any) -> Mapping[str, Any]:
                 "kind": TURNED if seen.drop.wanted else seen.drop.kind,
                 "six": "-6 " * six, "length": 128 if six else 32,
             }  # fmt: skip
+    return {}
+
+
+def unflooded(seen: Any) -> Mapping[str, Any]:
+    """The ports of a bridge that get none of a group, beside that behind which its sender is.
+
+    The bridge host gets a copy of what it floods: net/bridge/br_input.c, br_handle_frame_finish().
+    """
+    host = seen.host
+    for (group, nic, sender), _ in _arriving(seen).most_common():
+        by = host.port(nic, sender)
+        ports = (one for one in host.links.values() if one.master == nic and one.interface != by)
+        shut = host.left_out(ports, group)[1]
+        if shut and (by or len(shut) > 1):
+            return {"bridge": nic, "port": shut[0], "ports": few(shut, NAMED)}
     return {}

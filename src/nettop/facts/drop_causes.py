@@ -34,6 +34,7 @@ from .device_causes import (
     sized,
     tagged,
     twin,
+    unflooded,
 )
 from .filter_causes import (
     SUMS,
@@ -360,8 +361,8 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     "NO_SOCKET": {
         "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
     "NOT_SPECIFIED": {
-        "joined": joined, "programmed": _programmed, "unkeyed": _unkeyed, "first": _first,
-        "locked": locked},
+        "joined": joined, "unflooded": unflooded, "programmed": _programmed, "unkeyed": _unkeyed,
+        "first": _first, "locked": locked},
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
     **{reason: {"rewritten": rewritten} for reason in (*SUMS, *HOPS)},
