@@ -64,6 +64,19 @@ def test_a_bridge_port_has_a_state(master: str, number: int, state: str | None) 
     assert links.parse(reply)[0].port_state == state
 
 
+@pytest.mark.parametrize(("mode", "listed", "senders"), [
+    (16, [b"\2\0\0\0\0\1", b"\2\0\0\0\0\2"], ("02:00:00:00:00:01", "02:00:00:00:00:02")),
+    (16, [], ()), (4, [], None),
+])  # fmt: skip
+def test_a_macvlan_in_mode_source_lists_its_senders(
+    mode: int, listed: list[bytes], senders: tuple[str, ...] | None
+) -> None:
+    listing = [attribute(5, b"".join(attribute(4, one) for one in listed))] if listed else []
+    data = attribute(2, attribute(1, struct.pack("=I", mode)) + b"".join(listing))
+    reply = link(7, "m0", attribute(18, attribute(1, b"macvlan\0") + data))
+    assert links.parse(reply)[0].senders == senders
+
+
 def test_link_stats_read_names_only_when_an_unknown_interface_shows_up() -> None:
     source = Fake({"route/links": LINKS, "route/counters": counters(1, 10, 11) + counters(2, 5)})
     memory: Memory = {}

@@ -100,19 +100,22 @@ def test_frames_for_the_interface_itself_that_it_does_not_take_have_a_tag() -> N
         assert one.cause.endswith("It has v7 (7).")
 
 
-@pytest.mark.parametrize(("up", "why", "cure"), [
-    (True, "in mode source it takes frames of listed senders only",
+@pytest.mark.parametrize(("up", "senders", "why", "cure"), [
+    (True, (), "in mode source it takes frames of listed senders only",
      "`ip link set m0 type macvlan macaddr add 02:00:00:00:00:02`"),
-    (False, "it is down", "`ip link set m0 up`"),
+    (False, None, "it is down", "`ip link set m0 up`"),
 ])  # fmt: skip
 def test_an_interface_that_does_not_take_its_own_frames_is_named(
-    up: bool, why: str, cure: str
+    up: bool, senders: tuple[str, ...] | None, why: str, cure: str
 ) -> None:
     m0 = link("m0", 5, kind="macvlan", link="a0", address=WRONG["hardware"], up=up)
-    links = [link("a0", 2, address="02:00:00:00:00:01"), m0]
+    links = [link("a0", 2, address="02:00:00:00:00:01"), replace(m0, senders=senders)]
     one = told(seen(**WRONG), links=links)
     assert one.means == f"Frames for m0 arrive on a0, and m0 does not take them: {why}"
     assert one.advice.startswith(cure)
+    for takes in (None, (WRONG["sender"],)):
+        taken = told(seen(**WRONG), links=[links[0], replace(m0, up=True, senders=takes)])
+        assert "Frames for m0" not in taken.means
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label, maybe
 from ..host.netlink import route
-from ..host.netlink.codec import Attributes, Field, decode, of_kind
+from ..host.netlink.codec import Attributes, Field, attributes, decode, of_kind
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from ._table import Memory, Table, parsed, recall
@@ -21,6 +21,8 @@ _UP, _LOOPBACK, _RUNNING, _NOARP, _PROMISC = 0x1, 0x8, 0x40, 0x80, 0x100
 _OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
 _XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
 _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
+_MACVLAN: Final = {1: Field("mode"), 5: Field("senders", "raw")}  # IFLA_MACVLAN_MODE, _MACADDR_DATA
+_SOURCE: Final = 16  # MACVLAN_MODE_SOURCE
 _BRIDGE: Final = {  # IFLA_BR_FORWARD_DELAY, _STP_STATE, _MCAST_QUERIER_STATE
     1: Field("delay"), 5: Field("stp"), 47: Field("querier", "flag"),
 }  # fmt: skip
@@ -97,6 +99,9 @@ class Row:
     peer: int | None = maybe("index of the peer, in another namespace")
     link_netns: int | None = maybe("namespace id of the lower interface or peer")
     vlan: int | None = maybe("VLAN number")
+    senders: tuple[str, ...] | None = maybe(
+        "MAC addresses of which a macvlan in mode source takes frames; None: it takes those of all"
+    )
     tunnel_local: str | None = maybe("address from which a tunnel sends, if it is set")
     tunnel_remote: str | None = maybe("address of the other end of a tunnel, if it is one")
     tunnel_port: int | None = maybe("UDP port to which a tunnel sends")
@@ -202,6 +207,7 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         peer=values.get("link") if elsewhere is not None else None,
         link_netns=elsewhere,
         vlan=vlan,
+        senders=_senders(data) if info.get("kind") in ("macvlan", "macvtap") else None,
         tunnel_local=_end(tunnel.get("local", b"")),
         tunnel_remote=_end(tunnel.get("remote", b"")),
         tunnel_port=int.from_bytes(tunnel.get("port", b""), "big") or None,
@@ -221,6 +227,16 @@ def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) ->
         noarp=bool(flags & _NOARP),
         alias=values.get("alias"),
         carrier_changes=values.get("carrier_changes"),
+    )
+
+
+def _senders(data: bytes) -> tuple[str, ...] | None:
+    own = decode(data, 0, len(data), _MACVLAN)
+    if own.get("mode") != _SOURCE:
+        return None
+    listed = own.get("senders", b"")
+    return tuple(
+        route.mac(listed[start:end]) for _, start, end in attributes(listed, 0, len(listed))
     )
 
 

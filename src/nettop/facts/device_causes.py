@@ -102,7 +102,8 @@ def ridden(seen: Any) -> Mapping[str, Any]:
     for row in seen.rows:
         below = host.numbered.get(row.interface)
         for one in host.links.values() if below is not None and row.hardware else ():
-            if one.link == below.interface and one.address == row.hardware:
+            takes = one.up and (one.senders is None or row.sender in one.senders)
+            if not takes and one.link == below.interface and one.address == row.hardware:
                 found[one.interface, below.interface, row.sender] += row.packets
     if seen.drop.exact or found.total() < MEANT * seen.drop.packets:
         return {}
@@ -112,7 +113,7 @@ def ridden(seen: Any) -> Mapping[str, Any]:
         "nic": nic, "over": name, "sender": sender or "ADDRESS",
         "why": "it is down" if down else "in mode source it takes frames of listed senders only",
         "cure": f"ip link set {name} up" if down
-        else f"ip link set {name} type macvlan macaddr add {sender or 'ADDRESS'}",
+        else f"ip link set {name} type {host.links[name].kind} macaddr add {sender or 'ADDRESS'}",
     }  # fmt: skip
 
 

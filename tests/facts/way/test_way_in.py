@@ -19,7 +19,7 @@ from way_tables import (
 
 from nettop.collect import addresses, link_stats
 from nettop.collect.ways import Question
-from nettop.facts.way import HIDDEN, PASSES, Flow, questions
+from nettop.facts.way import HIDDEN, PASSES, STOPS, SUSPECT, Flow, questions
 
 ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
 BEYOND = "10.1.0.9"
@@ -73,6 +73,24 @@ def test_a_veth_that_drops_much_of_what_arrives(
     assert (way.suspect is not None) is doubt
     if way.suspect is not None:
         assert way.suspect.saw.startswith("a0 took 40 frames and dropped 25: those above its MTU")
+
+
+@pytest.mark.parametrize(("senders", "known", "outcome"), [
+    (("02:00:00:00:00:02",), True, PASSES), (None, True, PASSES),
+    (("02:00:00:00:00:09",), True, SUSPECT), (("02:00:00:00:00:09",), False, HIDDEN),
+    ((), False, STOPS),
+])  # fmt: skip
+def test_a_macvlan_in_mode_source_takes_frames_of_listed_senders(
+    senders: tuple[str, ...] | None, outcome: str, *, known: bool
+) -> None:
+    a0 = link("a0", 2, kind="macvlan", link="b0", senders=senders)
+    more: dict[str, Any] = {} if known else {"neighbour_states": []}
+    way = went(NEAR, frame(links=[SOUND["links"][0], a0, SOUND["links"][2]], **more), port=80,
+               origin=FAR)  # fmt: skip
+    found = [one for one in way.steps if "in mode source" in one.saw]
+    assert [one.outcome for one in found] == [outcome] * (outcome != PASSES)
+    for one in found:
+        assert ("02:00:00:00:00:02" in one.change) is known
 
 
 MADE = addresses.Row("lo", "10.5.0.1", 24, 4, "global")

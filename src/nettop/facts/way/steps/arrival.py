@@ -10,6 +10,7 @@ from typing import Final
 
 from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
+from ....terms.text import few
 from ....terms.units import many
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
@@ -19,6 +20,7 @@ from .neighbour import ETHERNET
 PLACE: Final = 10
 DROPS: Final = 3  # frames
 SHARE: Final = 0.1  # of what arrives: fewer may be of other protocols
+MOST: Final = 3  # addresses that are named
 _STRICT, _LOOSE = 1, 2
 _OWN, _NEVER = (1, 2), 8  # arp_ignore: addresses of the interface alone, none
 
@@ -50,7 +52,28 @@ def look(leg: Leg) -> Iterator[Step]:
     if not leg.back:
         yield from _answers(leg, name)
         yield from _fits(leg, link)
+        yield from _listed(leg, link)
     yield from _checked(leg, name)
+
+
+def _listed(leg: Leg, link: LinkRow) -> Iterator[Step]:
+    """A macvlan in mode source takes frames of listed senders: macvlan_forward_source().
+
+    Of a host from which it took a frame, it has a neighbour entry.
+    """
+    name, source = link.interface, leg.question.source
+    entry = leg.host.neighbours.get((name, source))
+    sender = entry.hardware if entry is not None else None
+    if link.senders is None or sender in link.senders:
+        return
+    yield Step(
+        "arrival", STOPS if not link.senders else SUSPECT if sender else HIDDEN,
+        f"{name}, a {link.kind} in mode source, takes only frames of the senders in its list "
+        f"({few(link.senders, MOST) or 'empty'}); those of {source} come from "
+        f"{sender or 'an address that is not known here'}",
+        f"ip -d link show {name}",
+        f"ip link set {name} type {link.kind} macaddr add {sender or 'ADDRESS'}",
+    )  # fmt: skip
 
 
 def _fits(leg: Leg, link: LinkRow) -> Iterator[Step]:
