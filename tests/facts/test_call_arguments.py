@@ -18,6 +18,7 @@ from nettop.collect import (
     unresolved,
     ways,
 )
+from nettop.frame.pairs import entries
 
 TO = "10.60.0.2"
 OWN = "10.60.0.1"
@@ -310,3 +311,34 @@ def test_an_attempt_beside_one_that_another_address_answers_is_told_apart() -> N
         one = called(line + other)
         assert one is not None
         assert one.beside is beside, other
+
+
+TO6 = "fd60::2"
+
+
+@folded(("call", "to", "heard", "words"), [
+    ("connection ENETUNREACH", TO, 0, "A router or firewall on the way"),
+    ("connection ENOPROTOOPT", TO, 0, "A router or firewall on the way"),  # protocol unreachable
+    ("connection ENONET", f"::ffff:{TO}", 0, "A router or firewall on the way"),
+    ("connection EACCES", TO6, 0, "A router or firewall on the way"),  # prohibited
+    ("connection EACCES", TO, 30, "A call fails"),  # IPv4 has no message for it
+    ("sendto EHOSTUNREACH", TO, 0, "The destination is unreachable"),  # a route may say so
+    ("sendto EHOSTUNREACH", TO, 30, "A router or firewall on the way"),
+    ("sendmsg EACCES", TO6, 30, "A router or firewall on the way"),
+    ("sendmsg EACCES", TO, 30, "Sending to this address is not permitted"),
+    ("connection ECONNREFUSED", TO, 0, "The other end refused the connection:"),
+    ("connection ECONNREFUSED", TO, 5, "The other end refused the connection:"),  # of others
+    ("connection ECONNREFUSED", TO, 30, "The other end refused the connection, or a firewall"),
+])  # fmt: skip
+def test_what_icmp_brings_from_afar_names_the_next_hop(
+    call: str, to: str, heard: int, words: str
+) -> None:
+    """Nine calls failed in three seconds; `heard` are the messages of ICMP in that time."""
+    came = [snmp.Row(**{**NOTHING, "ip_unreachable": count}) for count in (0, heard)]
+    far = to.removeprefix("::ffff:")
+    way = ways.Row(far, "", "", "", 0, "", 0, interface="eth0", gateway="10.60.0.9")
+    one = called(f"{call} 9 7 here {to} 443 app\n", ways=[way], drop_reasons=[],
+                 snmp=entries(came[1:], entries(came[:1], (), 3.0), 3.0))  # fmt: skip
+    assert one is not None
+    assert f"{one.means}:".startswith(words)
+    assert ("is 10.60.0.9 on eth0" in one.advice) is ("firewall" in words)

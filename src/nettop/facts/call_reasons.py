@@ -18,8 +18,9 @@ from ..frame.rates import Frame
 from ..terms.text import few
 from ..terms.units import many
 from .call_ends import LOW, RESERVED, by_argument, by_end
+from .counters import grown
 from .drop_causes import MOST, PROGRAMMED, route_programs
-from .flow_words import owners
+from .flow_words import owners, total
 from .peers import program, setting
 from .used_ports import SENDS, holder, none_left
 from .way.chains import filtered
@@ -39,6 +40,10 @@ _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox b
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
 LATE: Final = ("connection", "recvfrom", "recvmsg", "read", "readv")  # no route of here refuses
+# what ICMP alone brings beside `ROUTED`: icmp_err_convert[], icmpv6_err_convert()
+TOLD: Final = {4: ("EHOSTDOWN", "ENONET", "ENOPROTOOPT"), 6: ("EACCES", "EPROTO")}
+REFUSED: Final = ("connection", "ECONNREFUSED")  # by a reset, or by ICMP
+ALIKE: Final = 0.8  # ICMP messages for each call that fails, from which these may be the cause
 ABSENT: Final = "NEIGH_FAILED"  # the reason of drops for a neighbour that does not answer
 _QUEUE: Final = "net.unix.max_dgram_qlen"
 
@@ -76,15 +81,29 @@ def exact(
         family = _offered(argument, frame) if error == "EAFNOSUPPORT" else ""
         return _refused(said, by, address if error in ROUTED else "", family), ()
     found = by_end(by_argument(said, call, error, argument), call, error, (address, port), frame)
-    routed = found == said and error in ROUTED
-    return _led(said, call, error, (address, port), frame) if routed else found, ()
+    return _led(said, call, error, (address, port), frame) if found == said else found, ()
 
 
 def _led(said: Words, call: str, error: str, end: tuple[str, str], frame: Frame) -> Words:
     """Of what no route of this host refuses: ICMP says it, or a route for others leads there."""
-    if call in LATE and (hop := _afar(end[0], frame)):
-        return case(said, "afar", to=end[0], hop=hop)
-    return case(said, "led", to=end[0]) if _others_reach(*end, error, frame) else said
+    to = end[0]
+    told = error in (*ROUTED, *TOLD[6 if ":" in to.removeprefix("::ffff:") else 4])
+    by = "afar" if told and call in (*LATE, *SENDS) else ""
+    by = "rejected" if (call, error) == REFUSED else by
+    sure = told and call in LATE
+    if by and (sure or _answered(call, error, frame)) and (hop := _afar(to, frame)):
+        return case(said, by, to=to, hop=hop)
+    led = error in ROUTED and _others_reach(*end, error, frame)
+    return case(said, "led", to=to) if led else said
+
+
+def _answered(call: str, error: str, frame: Frame) -> bool:
+    """Whether as many messages of ICMP arrive as such calls fail."""
+    tables = frame.tables
+    heard = total(entry.rate("ip_unreachable") for entry in tables.get("snmp", ())) or 0.0
+    failed = total(grown(entry, "events") for entry in tables.get("failed_calls", ())
+                   if (entry.now.call, entry.now.error) == (call, error))  # fmt: skip
+    return bool(failed) and heard >= ALIKE * (failed or 0.0)
 
 
 def _others_reach(address: str, port: str, error: str, frame: Frame) -> bool:

@@ -41,7 +41,8 @@ LATE: Final = ("NO_SOCKET", "NOT_SPECIFIED", "QUEUE_PURGE", "SOCKET_", "TCP_")
 # errors that the way of packets can give; all others are of the socket and its arguments alone
 LED: Final = frozenset((
     *SILENT, "ECONNREFUSED", "ECONNRESET", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "EACCES",
-    "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS", "ENODEV", "EIO",
+    "EPERM", "EINVAL", "EADDRNOTAVAIL", "EMSGSIZE", "ENOBUFS", "ENODEV", "EIO", "ENONET",
+    "ENOPROTOOPT", "EPROTO",
 ))  # fmt: skip
 _BOTH: Final = ("tcp", "udp")
 PROTOCOLS: Final = {  # of calls; those on an open connection have the end of its socket
