@@ -15,6 +15,7 @@ from nettop.collect import (
     socket_owners,
     sysctls,
     time_wait,
+    tun_readers,
     unresolved,
     ways,
 )
@@ -342,3 +343,22 @@ def test_what_icmp_brings_from_afar_names_the_next_hop(
     assert one is not None
     assert f"{one.means}:".startswith(words)
     assert ("is 10.60.0.9 on eth0" in one.advice) is ("firewall" in words)
+
+
+def test_who_has_the_interface_that_a_program_wants_is_named() -> None:
+    behind = [tun_readers.Row("tun1", 8, "other"), tun_readers.Row("tun0", 9, "vpnd")]
+    line = "ioctl;TUNSETIFF=tun0; {} 9 7 here - - app\n"
+    one = called(line.format("EBUSY"), tun_readers=behind)
+    assert one is not None
+    assert (one.means, one.to) == ("vpnd[9] has the interface tun0", "the call has none")
+    for tables, error, begins in (
+        ({"tun_readers": behind[:1]}, "EBUSY", "The interface tun0 is taken by a program"),
+        ({}, "EBUSY", "The interface tun0 is taken by a program"),
+        ({"tun_readers": behind}, "EPERM", "The program may not take or make the interface tun0"),
+    ):
+        one = called(line.format(error), **tables)
+        assert one is not None
+        assert one.means.startswith(begins)
+    one = called("openat;/dev/net/tun; ENOENT 9 7 here - - app\n")
+    assert one is not None
+    assert one.means == "The device /dev/net/tun is not there"

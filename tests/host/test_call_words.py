@@ -6,7 +6,7 @@ import pytest
 from folded import folded
 
 from nettop.collect import _descriptors
-from nettop.host.bpf import arguments, names
+from nettop.host.bpf import arguments, interfaces, names
 
 
 @folded(("call", "error", "halves", "name", "word"), [
@@ -45,6 +45,22 @@ def test_the_argument_of_a_call_is_a_word(
     low, high, rest = halves
     argument = low | high << 16 | rest << 32
     assert arguments.words(call, error, argument, name, local=False) == word
+
+
+@folded(("command", "name", "word"), [
+    (0x400454CA, b"tun0\0rest", "TUNSETIFF=tun0"), (0x400454CA, b"t n\0", "TUNSETIFF=t?n"),
+    (0x400454CA, b"", "TUNSETIFF"),  # the kernel is to choose a name
+    (0x8914, b"a-name-of-15-by\0", "SIOCSIFFLAGS=a-name-of-15-by"), (0x890B, b"abc", "SIOCADDRT"),
+    (0, b"/dev/net/tun\0", "/dev/net/tun"), (0, b"/dev/vhost-net\0", "/dev/vhost-net"),
+    (0, b"/dev/net/other\0", None), (0, b"/dev/vhost-vsock", None),
+])  # fmt: skip
+def test_an_interface_and_a_device_are_told_by_name(
+    command: int, name: bytes, word: str | None
+) -> None:
+    call = "ioctl" if command else "openat"
+    given = name.ljust(16, b"\0")
+    assert names.Names().argument(call, errno.EPERM, 7, 0, command, given) == word
+    assert interfaces.words(command, given) == word
 
 
 @pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])

@@ -1,6 +1,7 @@
 """What failed calls are counted with, on this kernel: destinations, arguments, and who refuses."""
 
 import ctypes
+import fcntl
 import mmap
 import os
 import resource
@@ -82,6 +83,28 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
     assert {(found["write", "EMSGSIZE"].address, found["write", "EMSGSIZE"].port)} == {(NEAR, "9")}
     held = [row for row in every if (row.call, row.error) == ("bind", "EADDRINUSE")]
     assert sorted(row.argument for row in held) == ["tcp", "udp"]
+
+
+def test_what_sets_up_an_interface_is_told_and_no_other_command_or_file(
+    counter: calls.Counter,
+) -> None:
+    try:
+        tun = os.open("/dev/net/tun", os.O_RDWR)
+    except OSError as error:
+        pytest.skip(f"/dev/net/tun: {error.strerror}")
+    with os.fdopen(tun, "rb"), socket.socket() as one:
+        tried(
+            lambda: fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH22x", b"lo", 1)),  # no TUN
+            lambda: fcntl.ioctl(one, 0x8914, struct.pack("16sH22x", b"no-such-one", 1)),
+            lambda: fcntl.ioctl(one, 0x5401, bytes(64)),  # TCGETS
+            lambda: os.close(os.open("/dev/net/tun/", os.O_RDONLY)),
+            lambda: os.close(os.open("/dev/no-such-one", os.O_RDONLY)),
+        )  # fmt: skip
+    found = {(row.call, row.error, row.argument) for row in rows(counter)
+             if row.call in ("ioctl", "openat")}  # fmt: skip
+    assert found == {
+        ("ioctl", "EINVAL", "TUNSETIFF=lo"), ("ioctl", "ENODEV", "SIOCSIFFLAGS=no-such-one"),
+    }  # fmt: skip
 
 
 def test_a_wait_for_too_many_descriptors_and_a_transfer_that_breaks_off_are_calls(

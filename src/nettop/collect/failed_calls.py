@@ -24,7 +24,8 @@ TABLE: Final = Table(every=0.9, counted="calls", absent=True)
 OPENED: Final = "0"  # error of an attempt to connect, or of a datagram, that succeeded
 UNIX: Final = "unix"  # address of Unix sockets
 # calls whose errors mean what those of another one mean
-_AS: Final = {"sendfile": "write", "splice": "write", "recvmmsg": "recvmsg", "socketpair": "socket"}
+_AS: Final = {"sendfile": "write", "splice": "write", "recvmmsg": "recvmsg", "socketpair": "socket",
+                "openat": "open"}  # fmt: skip
 
 
 @light

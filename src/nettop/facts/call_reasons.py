@@ -39,6 +39,7 @@ ROUTED: Final = ("ENETUNREACH", "EHOSTUNREACH")  # which a filter of calls may a
 _CONFINED: Final = "confined"  # the program may not gain rights: so a sandbox begins
 _SETTING: Final = re.compile(r"\bnet(?:\.[a-z0-9_]+)+")
 SCTP: Final = "sctp"
+TUN: Final = "TUNSETIFF="  # begins the argument of a program that takes a TUN or TAP interface
 LATE: Final = ("connection", "recvfrom", "recvmsg", "read", "readv")  # no route of here refuses
 # what ICMP alone brings beside `ROUTED`: icmp_err_convert[], icmpv6_err_convert()
 TOLD: Final = {4: ("EHOSTDOWN", "ENONET", "ENOPROTOOPT"), 6: ("EACCES", "EPROTO")}
@@ -64,8 +65,8 @@ def exact(
         return said._replace(means=means), ()
     if argument.startswith(PEER) and (error == "EAGAIN" or by.startswith(ABROAD)):
         return _unix(said, call, argument, by, frame)
-    if argument.startswith(DEVICE):
-        return _without_device(said, int(argument.removeprefix(DEVICE)), frame), ()
+    if argument.startswith((DEVICE, TUN)):
+        return _of_device(said, error, argument, frame), ()
     if error == "EMSGSIZE" and argument.startswith(SIZE):
         size, _, protocol = argument.removeprefix(SIZE).partition(",")
         if protocol == SCTP:
@@ -307,6 +308,21 @@ def _abroad(said: Words, argument: str, who: str) -> Words:
     """A name that a program of another network namespace has."""
     name = argument.removeprefix(PEER).partition(",")[2]
     return case(said, "abroad", socket=name, who=who, pid=_number(who))
+
+
+def _of_device(said: Words, error: str, argument: str, frame: Frame) -> Words:
+    if argument.startswith(DEVICE):
+        return _without_device(said, int(argument.removeprefix(DEVICE)), frame)
+    return _attached(said, argument.removeprefix(TUN), frame) if error == "EBUSY" else said
+
+
+def _attached(said: Words, nic: str, frame: Frame) -> Words:
+    """Which program has a TUN or TAP interface that another one wants."""
+    rows = (row for row in frame.rows("tun_readers") if row.interface == nic)
+    row = next(rows, None)
+    if row is None:
+        return said
+    return case(said, "attached", reader=f"{row.name}[{row.pid}]", pid=row.pid, nic=nic)
 
 
 def _without_device(said: Words, index: int, frame: Frame) -> Words:

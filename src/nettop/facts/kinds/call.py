@@ -41,7 +41,7 @@ SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 PLACELESS: Final = (
     "socket", "socketpair", "setsockopt", "accept", "accept4", "clone", "clone3", "fork", "vfork",
     "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-    "epoll_create1",
+    "epoll_create1", "ioctl", "open", "openat",
 )  # fmt: skip
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 # processes of one name: a service that is started again and again, or a tool, is one
@@ -299,7 +299,7 @@ def _exact(text: str, pid: int, ends: Counter[tuple[str, str]], given: str) -> s
     address = "" if address == failed_calls.UNIX else address
     known = {"PID": str(pid), "ADDRESS": address, "PORT": port, "ARGUMENT": given,
              "GIVEN": given.partition("=")[2]}  # fmt: skip
-    names = r"\b(?:PID|ADDRESS|PORT|ARGUMENT)\b|(?<=_)GIVEN\b"
+    names = r"\b(?:PID|ADDRESS|PORT|ARGUMENT)\b|(?:\b|(?<=_))GIVEN\b"
     return re.sub(names, lambda one: known[one[0]] or one[0], text)
 
 

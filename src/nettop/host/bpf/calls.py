@@ -1,9 +1,9 @@
 """Failed network calls and connection attempts, by process, call, error and destination.
 
 A destination is the address that the program gave, or the other end of its socket (`own_socket`);
-`arguments` tells what else it gave, `own_file` which file could not be written, and `attached`
-which programs may have refused it. Once a datagram of a process fails, or a socket gives one back
-(EAGAIN), those that it sends well are counted too.
+`arguments` tells what else it gave, `interfaces` which interface could not be set up, `own_file`
+which file could not be written, and `attached` which programs may have refused it. Once a datagram
+of a process fails, or a socket gives one back (EAGAIN), those that it sends well are counted too.
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
@@ -33,6 +33,7 @@ from . import (
     btf,
     call,
     counting,
+    interfaces,
     names,
     own_file,
     own_socket,
@@ -262,6 +263,7 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
     end = (*a.when(a.R9, "!=", CALLS.index("connect"), "no address"),
            *arguments.path_end(places, _AT + _ARGUMENT))  # fmt: skip
     long = arguments.address_long(places, _GIVEN, to)
+    wanted = interfaces.wanted(places, _GIVEN)
     return (
         *a.load(a.R6, a.R1, 0), *a.load(a.R8, a.R1, 8), *_counted(),
         *a.when(a.R8, ">=", -4095, "failed"), *_sender(*a.call(a.LOOKUP)),
@@ -275,14 +277,16 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         *each(SYSTEM_CALLS.keys() - {*_STARTS}), *a.go("out"),
         "given back", *each(_SENDS), *a.when(a.R8, "==", 0, "out"), *each(("connect",)),
         *a.go("out"),
-        *(part for at, name, _ in calls for part in (name, *a.number(a.R9, at), *a.go("key"))),
+        *(part for at, name, _ in calls
+          for part in (name, *a.number(a.R9, at), *wanted.get(name, a.go("key")))),
         "key", *_empty(), *a.store(a.R10, _AT + _CALL, a.R9, 2),
         *a.store(a.R10, _AT + _ERROR, a.R8, 2), *_owner(types),
         *own_socket.confined(types, _AT + _MODE), *to("first", ("connect", "bind")),
         *to("datagram", ("sendto",)), *to("message", arguments.MESSAGES), *to("kind", ("socket",)),
         *to("option", ("setsockopt",)), *to("polled", arguments.POLLS),
-        *to("no address", _ON_SOCKETS),
+        *to("no address", _ON_SOCKETS), *to("set up", interfaces.CALLS),
         *to("second", own_file.SECOND), *to("first file", own_file.CALLS), *a.go("count"),
+        "set up", *interfaces.given(places, _AT + _ARGUMENT, _AT + _ADDRESS, to), *a.go("count"),
         "kind", *arguments.kind(places, _AT + _ARGUMENT), *a.go("count"),
         "option", *arguments.option(places, _AT + _ARGUMENT, _AT + _ADDRESS),
         "polled", *arguments.descriptors(places, _AT + _ARGUMENT), *a.go("count"),

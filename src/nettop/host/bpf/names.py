@@ -16,7 +16,7 @@ from glob import escape, glob
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from . import ABROAD, PEER, arguments, asynchronous, btf, counting, own_file
+from . import ABROAD, PEER, arguments, asynchronous, btf, counting, interfaces, own_file
 from .arguments import POLLS
 
 _NAMES: Final = "/proc/thread-self/net/unix"
@@ -47,6 +47,8 @@ class Names:
         """What the program gave; None of a file of the kernel itself."""
         if family == own_file.FAMILY:
             return self.file(pid, given) or None
+        if call in interfaces.CALLS:
+            return interfaces.words(given, where)
         local = family == socket.AF_UNIX
         told = arguments.words(call, error, given, where, local=local)
         told += self.of(given) if local and told else ""
@@ -162,7 +164,7 @@ SYSTEM_CALLS: Final[Mapping[str, tuple[int, int]]] = {
     "select": (23, -1), "pselect6": (270, 72), "epoll_wait": (232, -1), "epoll_pwait": (281, 22),
     "epoll_pwait2": (441, 441), "epoll_create1": (291, 20),
     "clone": (56, 220), "fork": (57, -1), "vfork": (58, -1), "clone3": (435, 435),
-    **own_file.CALLS,
+    **own_file.CALLS, **interfaces.CALLS,
 }  # fmt: skip
 _REGISTERS: Final = "di", "si", "dx", "r10", "r8", "r9"  # arguments on x86-64
 
