@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from drops_told import seen, told
+from way_tables import FAR, NEAR, SOUND, rule
 
-from nettop.collect import conntrack, nftables, translated
+from nettop.collect import conntrack, nft_hooks, nft_rules, nftables, translated
 from nettop.frame.pairs import entries
 
 TRACKED = nftables.Row("ip", "t", "c", "4", "input", packets=None, tests="ct state invalid")
@@ -67,3 +68,28 @@ def test_an_option_of_ipv6_that_demands_the_drop_is_no_frame_that_nothing_reads(
     assert (one.unread, one.kind) == (False, "refused")
     assert one.means.startswith("IPv6 packets have an unknown option")
     assert told(seen("UNHANDLED_PROTO", "__netif_receive_skb_core")).unread
+
+
+def test_what_a_rule_marks_and_no_route_takes_is_told_with_the_rule() -> None:
+    marks = (("match", "cgroup"), ("immediate", 1, "12000000"), ("meta", 3))
+    tables: dict[str, Any] = {
+        "nft_hooks": [
+            nft_hooks.Row("ip", "mangle", "OUTPUT", "output", -150, "filter", drops=False, old=True)
+        ],
+        "nft_rules": [nft_rules.Row("ip", "mangle", "OUTPUT", 1, marks, old=True)],
+        "routing_rules": [
+            *SOUND["routing_rules"],
+            rule(50, 0, mark=0x12, mask=0xFF, action="prohibit"),
+        ],
+    }
+    row = replace(seen("NETFILTER_DROP", "nf_hook_slow", source=NEAR, to=FAR, to_port=443),
+                  protocol="tcp", port="443")  # fmt: skip
+    one = told(row, nftables=[], **tables)
+    assert one.means.endswith("rule 50 from all fwmark 0x12 is prohibit; rule 1 in chain OUTPUT "
+                              "(hook output, table mangle of the older iptables) may give packets "
+                              "the mark 0x12")  # fmt: skip
+    assert "iptables-legacy -t mangle -D OUTPUT 1" in one.advice
+    sound = told(row, nftables=[], **{**tables, "routing_rules": SOUND["routing_rules"]})
+    assert sound.means == "The packet filter dropped the packet"
+    forwarded = told(replace(row, source="10.1.0.7"), nftables=[], **tables)
+    assert forwarded.means == "The packet filter dropped the packet"

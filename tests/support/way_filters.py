@@ -19,4 +19,5 @@ def ruled(
     rules = [Rule("inet", "t", "c", number, one) for number, one in enumerate(does, 2)]
     on = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
     hooks = [Hook("inet", "t", "c", hook, 0, "filter", drops)]
-    return frame(nft_hooks=hooks, nft_rules=[*rules, *more], interface_sysctls=on, **tables)
+    read = {"nft_hooks": hooks, "nft_rules": [*rules, *more], "interface_sysctls": on, **tables}
+    return frame(**read)

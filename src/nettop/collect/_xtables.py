@@ -26,6 +26,7 @@ _LOCAL: Final = 1 << 2  # XT_ADDRTYPE_LOCAL: a bit for RTN_LOCAL
 _NOT_TO: Final = 2  # XT_ADDRTYPE_INVERT_DEST
 _UNITS: Final = (1, 60, 3600, 86_400)  # seconds in which such a limit lets one packet pass
 _NOTRACK: Final = 1  # XT_CT_NOTRACK
+_USER: Final = 1  # XT_OWNER_UID
 
 
 def words(kind: str, name: str, revision: int, info: bytes, *, six: bool) -> tuple[Words, ...]:
@@ -120,6 +121,15 @@ def _mark(_: int, info: bytes) -> Iterator[Words]:
     yield ("cmp", 1, int(bool(info[8])), info[:4].hex())
 
 
+def _owner(_: int, info: bytes) -> Iterator[Words]:
+    """Of struct xt_owner_match_info: users, groups, what is tested, what is inverted."""
+    first, last = info[:4], info[4:8]
+    if info[16] != _USER or first != last:
+        yield ("match", "owner")
+        return
+    yield from (("meta", 10, 1), ("cmp", 1, int(bool(info[17] & _USER)), first.hex()))
+
+
 def _set(_: int, info: bytes) -> Iterator[Words]:
     """Of struct xt_set_info: number of the set, of its parts, and flags; its name is not here."""
     _number, parts, flags = struct.unpack_from("=HBB", info)
@@ -186,7 +196,7 @@ def _only(*found: Words) -> _Read:
 _MATCHES: Final[Mapping[str, _Read]] = {
     "tcp": _transport(11, flags=True), "udp": _transport(8, flags=False),
     "multiport": _multiport, "conntrack": _conntrack, "mark": _mark, "addrtype": _address_type,
-    "set": _set,
+    "set": _set, "owner": _owner,
     "comment": _only(), "limit": _limit, "hashlimit": _only(("limit",)),
     "state": lambda _, info: _state(struct.unpack_from("=I", info)[0], inverted=False),
 }  # fmt: skip

@@ -53,8 +53,9 @@ from .kinds.qdisc import described, paces
 from .peers import program
 from .used_ports import chosen
 from .way import walk
-from .way.flow import FILTERED, Flow, Host, address
-from .way.lookup import lookup
+from .way.flow import FILTERED, ROUTING, Flow, Host, address
+from .way.legs import legs
+from .way.lookup import Senders, by_marks, lookup
 from .way.steps.listener import misses
 
 MOST: Final = 3  # ports, destinations or rules that are named
@@ -321,6 +322,25 @@ def _unkeyed(seen: Seen) -> Told:
     return {"saw": saw, "command": step.command, "change": change, "raises": (KEYLESS,)}
 
 
+def _rerouted(seen: Seen) -> Told:
+    """The route that refuses what a rule of the hook output has marked: it is looked up again.
+
+    net/netfilter/nft_chain_route.c, nf_route_table_hook4(), drops then, as the table mangle does.
+    """
+    row, frame = _foremost(seen), seen.host.frame
+    if row is None or seen.drop.filters or row.protocol not in TRANSPORTS:
+        return NOT
+    place = row.to, row.to_port
+    user = Senders.of(frame).user(place)
+    flow = Flow(*place, row.source, protocol=row.protocol, user=user)
+    for one in (flow, *by_marks(flow, frame)) if seen.host.local(row.source) else ():
+        step = walk(one, frame).decider if legs(one, seen.host).legs[0].marked.mark else None
+        if step is not None and step.place in ROUTING:
+            return {"saw": step.saw, "command": step.command, "change": step.change,
+                    "raises": again(seen)}  # fmt: skip
+    return NOT
+
+
 def _programmed(seen: Seen) -> Told:
     """The BPF programs of the routes to where such packets go."""
     found = Counter[str]()
@@ -340,7 +360,8 @@ def route_programs(host: Host, to: str) -> str:
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {
         "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
-        "untracked": untracked, "unported": unported, "hooked": _hooked, "cut": cut},
+        "untracked": untracked, "unported": unported, "hooked": _hooked, "rerouted": _rerouted,
+        "cut": cut},
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
         "grouped": _grouped,

@@ -3,11 +3,14 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from way_filters import ACCEPT, PORT80, ruled
-from way_tables import FAR, SOUND, frame, route, rule, went
+from way_tables import FAR, NEAR, SOUND, frame, listener, route, rule, went
 
 from nettop.collect import neighbour_states
+from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.failed_calls import Row as Call
+from nettop.collect.nft_hooks import Row as Hook
 from nettop.facts.kinds.way import build
 from nettop.facts.way import HIDDEN, Flow, walk
 
@@ -98,8 +101,56 @@ def test_the_mark_of_a_rule_chooses_the_route_of_what_is_forwarded() -> None:
         "route 0.0.0.0/0 of table 112 is unreachable, where rule 50 from all fwmark 0x12 looks; "
         "rule of handle 2 in chain c (hook prerouting, inet t) gives packets the mark 0x12"
     )
-    assert decider.change == "ip route del unreachable 0.0.0.0/0 table 112"
+    assert decider.change == (
+        "bring back the way that this mark is for, such as a VPN; or, where packets may go without "
+        "it, nft delete rule inet t c handle 2, or ip route del unreachable 0.0.0.0/0 table 112"
+    )
     assert refused(MARKING, port=443) is None
     kept = (("meta", 3, 1), ("bitwise", 1, 1, "ffffff00", "12000000"), ("meta", 3))
     assert refused(kept, port=80) is None  # the rest of the mark is not known
     assert refused((ACCEPT,), MARKING, port=80) is None
+
+
+SKUID = (("meta", 10, 1), ("cmp", 1, 0, "dc050000"), ("immediate", 1, "12000000"), ("meta", 3))
+ROUTED = {
+    "nft_hooks": [Hook("inet", "t", "c", "output", -150, "route", drops=False)],
+    "routing_rules": [*SOUND["routing_rules"], rule(50, 112, mark=0x12, mask=0xFFFF_FFFF)],
+    "fib": [*SOUND["fib"], route("0.0.0.0/0", None, table=112, kind="unreachable")],
+}
+GIVEN_UP = Call("connection", "GIVEN_UP", address=FAR, pid=7, where="here", port="443",
+                process="app", events=4)  # fmt: skip
+
+
+def marked(does: tuple[Any, ...], *, dropped: int = 0, uid: int = 0) -> Any:
+    """What is told of connections that are given up, and a rule that marks some for table 112."""
+    waits = listener(NEAR, 40000, state="syn-sent", remote=FAR, remote_port=443, uid=uid)
+    drops = [Drop("NETFILTER_DROP", "nf_hook_slow", "here", "2", "tcp", "443", dropped, 1.0,
+                  source=NEAR, to=FAR, to_port=443)]  # fmt: skip
+    facts: Any = SimpleNamespace(more={}, flows=())
+    tables: dict[str, Any] = {"sockets_tcp": [waits], "failed_calls": [GIVEN_UP],
+              "drop_reasons": drops if dropped else [], **ROUTED}  # fmt: skip
+    (one,) = build(ruled(does, **tables), facts)
+    return one
+
+
+def test_what_a_rule_marks_by_its_sender_is_routed_again() -> None:
+    one = marked(SKUID, uid=1500)
+    assert one.decider == (
+        "route 0.0.0.0/0 of table 112 is unreachable, where rule 50 from all fwmark 0x12 looks; "
+        "rule of handle 2 in chain c (hook output, inet t) gives packets the mark 0x12"
+    )
+    assert one.asks == f"{FAR}:443 --user 1500"
+    assert not marked(SKUID, uid=1501).stops
+    assert not marked(SKUID).stops  # it is not known who sends
+
+
+@pytest.mark.parametrize("tests", [SKUID[:2], (("meta", 11, 1), SKUID[1]), (("ct", 3, 1),)])
+def test_what_a_hook_drops_a_rule_of_unknown_conditions_may_have_marked(
+    tests: tuple[Any, ...],
+) -> None:
+    does = (*tests, *(SKUID[2:] if tests[0][0] == "meta" else SKUID[3:]))
+    one = marked(does, dropped=5)
+    assert "in chain c (hook output, inet t) may give packets the mark 0x12" in one.decider
+    assert one.asks == f"{FAR}:443 --mark 0x12"
+    assert "NETFILTER_DROP/nf_hook_slow" in one.explains
+    assert not marked(does).stops  # nothing is dropped: the mark is not the cause

@@ -12,7 +12,9 @@ from .. import Facts
 from ..flow_words import end
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
-from ..way.flow import PASSES, RENAMED, SILENT, STOPS, SUSPECT, Trouble, inside
+from ..way.arrivals import dropped
+from ..way.flow import PASSES, RENAMED, ROUTING, SILENT, STOPS, SUSPECT, Trouble, inside
+from ..way.lookup import REFUSED as ERRORS
 from ..way.trouble import SILENCE, flows, troubles
 
 HEARD: Final = ("ECONNREFUSED", "ECONNRESET")  # errors that come with an answer
@@ -20,8 +22,7 @@ RULES: Final = "hooks"
 # what somebody sets so, and some configurations need
 WRITTEN: Final = ("ipsec", "arp", "bridge", "fdb", "route", "rule")
 LISTENER: Final = "listener"
-ROUTING: Final = ("route", "rule")  # these answer with it at once, a neighbour after seconds
-REFUSED: Final = "EHOSTUNREACH"
+REFUSED: Final = "EHOSTUNREACH"  # routing answers with it at once, a neighbour after seconds
 REFUSES: Final = (LISTENER, "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
 
@@ -76,8 +77,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     ways = [walk(one, frame) for one in flows(trouble, frame)]
     decided = (
         (one, step) for one in ways if (step := _decider(trouble, one)) is not None
-        # of a source that the socket may have, its rule of routing alone is the cause
-        and (one.flow.origin == flow.origin or step.place in ROUTING)
+        and (step.place in ROUTING or _same(trouble, one.flow))
     )  # fmt: skip
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
@@ -112,10 +112,20 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         space=trouble.space,
         explains=(
             *trouble.ids,
+            *(dropped(frame, flow) if step.place in (RULES, *ROUTING) else ()),
             *(() if trouble.space else (end(flow.to, flow.port),)),
             *(name for one in way.steps for name in (*one.neighbours, one.qdisc) if name),
         ),
     )
+
+
+def _same(trouble: Trouble, flow: Flow) -> bool:
+    """Whether anything on the way of the flow may be the cause, not its rule of routing alone.
+
+    Not of a source that the socket may have, nor of a mark of which no call was told.
+    """
+    marked = flow.mark == trouble.flow.mark or any(one in ERRORS for one in trouble.errors)
+    return marked and flow.origin == trouble.flow.origin
 
 
 def _meant(trouble: Trouble, step: Step) -> bool:

@@ -72,6 +72,17 @@ def witnessed(host: Host) -> Iterator[Trouble]:
         )  # fmt: skip
 
 
+def dropped(frame: Frame, flow: Flow) -> tuple[str, ...]:
+    """The drops by the packet filter that are about the packets of a flow of this host."""
+    sums, its = Counter[str](), Counter[str]()
+    for row in frame.rows("drop_reasons"):
+        if (row.reason, row.where) == (FILTERED, "here"):
+            sums[f"{FILTERED}/{row.place}"] += row.packets
+            if (row.to, row.to_port) == (flow.to, flow.port):
+                its[f"{FILTERED}/{row.place}"] += row.packets
+    return tuple(name for name, packets in its.items() if packets >= MOST * sums[name])
+
+
 def _flow(host: Host, row: DropReasonRow) -> Flow | None:
     """The flow of the packet, or that which it answers; None: this host opens it.
 

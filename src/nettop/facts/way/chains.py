@@ -27,14 +27,13 @@ from ...terms import units
 from ...terms.dataclass import dataclass
 from ...terms.text import version
 from .flow import Host, address
-from .packet import MAY_DROP, NEW, NO_SETS, OVER, PROTOCOLS, UNTRACKED, Packet
+from .packet import MAY_DROP, NEW, NO_SETS, OVER, PROTOCOLS, UNTRACKED, Packet, marks
 
 _DEEPEST: Final = 16  # jumps: NFT_JUMP_STACK_SIZE
 _DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
-MARKS: Final = "marks "  # what a rule does for sure, and the mark that it gives
 MASKS: Final = "may masquerade"  # or a target of iptables that is not understood
 TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
 
@@ -230,7 +229,7 @@ def _run(seen: _Seen, at: Place, depth: int = 0) -> End:
         certain = sure and matches is True
         if any(words[0] == NOTRACK for words in rule.does):
             doubts.append((rule, NOTRACK if certain else MAY_NOTRACK))
-        doubts += [(rule, f"{MARKS}{mark}")] if certain and mark is not None else []
+        doubts += [(rule, what) for what in marks(rule.does, mark, sure=certain)]
         if verdict in ("jump", "goto") and depth < _DEEPEST:
             inner = _run(seen, (*at[:3], target), depth + 1)
             verdict = inner.verdict or ("return" if verdict == "goto" else "")

@@ -28,6 +28,7 @@ FILTERED: Final = "NETFILTER_DROP"  # why the kernel says that it drops a packet
 # errors of calls that come without an answer
 SILENT: Final = ("GIVEN_UP", "ETIMEDOUT", "EHOSTUNREACH")
 RENAMED: Final = "renamed"  # of what drops: a rule accepts it at an interface that is gone
+ROUTING: Final = ("route", "rule")  # places of steps: what the tables of routes say
 SUSPECT: Final = "suspect"  # the host trusts it unseen: it decides if nothing else stops the flow
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...collect.links import Row as LinkRow
 from ...collect.nft_rules import Row as RuleRow
@@ -14,15 +14,23 @@ from ...collect.translated import Row
 from ...collect.ways import Question
 from ...terms.dataclass import dataclass
 from ..flow_words import end
-from .chains import MARKS, cure, named, passed, shown
+from .chains import cure, named, passed, shown
 from .flow import Flow, Host, Trouble, address, inside, network
 from .lookup import Hop, routed
-from .packet import ESTABLISHED, Packet, ports
+from .packet import ESTABLISHED, MARKS, MAY_MARK, Packet, ports
 
 OUT: Final = "out"  # this host sends
 IN: Final = "in"  # this host takes
 THROUGH: Final = "through"  # this host forwards
 BRIDGED: Final = "bridged"  # a bridge of this host forwards the frame, without a look at the route
+
+
+class Marking(NamedTuple):
+    """A rule of the packet filter that gives packets a mark, in words; 0: none does."""
+
+    mark: int = 0
+    by: str = ""
+    cure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Leg:
     was: Flow | None = None  # the flow before its destination was replaced
     by: Translation | None = None  # that replaced it
     above: str = ""  # tunnel whose packets these are
-    marked: str = ""  # the rule of the packet filter that gives them the mark of the question
+    marked: Marking = Marking()  # for the mark of the question
 
     @property
     def what(self) -> str:
@@ -98,11 +106,11 @@ def _sent(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
         sent = sent if again.hop.unasked else again
     packet = Packet(
         flow.to, source, flow.protocol, flow.port,
-        leaves=sent.hop.interface or "", mark=flow.mark,
+        leaves=sent.hop.interface or "", mark=flow.mark, user=flow.user or None,
     )  # fmt: skip
-    mark, marked = _marking(host, "output", packet)
-    if mark:
-        flow = replace(flow, mark=mark)
+    marked = _marking(host, "output", packet)
+    if marked.mark:
+        flow = replace(flow, mark=marked.mark)
         sent = replace(sends(flow, source), marked=marked)
     by = translation(host, "output", packet) if sent.hop.goes else None
     if by is not None:
@@ -135,8 +143,10 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     packet = Packet(flow.to, origin, flow.protocol, flow.port, arrives=arrives)
     by = translation(host, "prerouting", packet) or _by_entry(host, flow)
     goes = flow if by is None else _to(flow, by)
-    mark, marked = _marking(host, "prerouting", packet)
-    comes = Question(goes.to, origin, arrives, mark=mark, protocol=flow.protocol, port=goes.port)
+    marked = _marking(host, "prerouting", packet)
+    comes = Question(
+        goes.to, origin, arrives, mark=marked.mark, protocol=flow.protocol, port=goes.port
+    )
     ours = host.local(goes.to) or routed(host, comes).kind == "local"
     there = _leg(IN if ours else THROUGH, comes, goes, host, asked)
     there = replace(there, marked=marked)
@@ -150,26 +160,31 @@ def _arriving(flow: Flow, host: Host, asked: list[Question]) -> Iterator[Leg]:
     elif there.hop.goes and there.hop.interface:
         answer = Packet(origin, goes.to, flow.protocol, source_port=goes.port, state=ESTABLISHED,
                         arrives=there.hop.interface)  # fmt: skip
-        mark, marked = _marking(host, "prerouting", answer)
-        returns = Question(origin, goes.to, there.hop.interface, mark=mark, protocol=flow.protocol)
+        marked = _marking(host, "prerouting", answer)
+        returns = Question(
+            origin, goes.to, there.hop.interface, mark=marked.mark, protocol=flow.protocol
+        )
         back = replace(_leg(THROUGH, returns, goes, host, asked, back=True), marked=marked)
         yield back if by is None else replace(back, was=flow, by=by)
 
 
-def _marking(host: Host, hook: str, packet: Packet) -> tuple[int, str]:
-    """The mark that a rule gives such packets for sure before the route is looked up, and the rule.
+def _marking(host: Host, hook: str, packet: Packet) -> Marking:
+    """What marks such packets before their route is looked up: for sure, or with their own mark.
 
     None where no rule of routing looks at marks. What this host sends is routed again by chains of
     the type route alone (net/netfilter/nft_chain_route.c), as the table mangle of iptables has.
     """
-    found = 0, ""
+    found = Marking()
     if any(one.mask for one in host.rules):
         family = "ip6" if address(packet.to).version == 6 else "ip"
         for chain, _, does in passed(host, hook, (family, "inet"), packet):
             again = chain.kind == "route" or (chain.old and chain.table == "mangle")
-            for rule, what in does:
-                if what.startswith(MARKS) and (again or hook != "output"):
-                    found = int(what.removeprefix(MARKS)), named(rule, chain)
+            for rule, what in does if again or hook != "output" else ():
+                if what.startswith(MARKS):
+                    mark = int(what.removeprefix(MARKS))
+                    found = Marking(mark, f"{named(rule, chain)} gives", cure(rule))
+                elif packet.mark and what in (MAY_MARK, f"{MAY_MARK}{packet.mark}"):
+                    found = Marking(packet.mark, f"{named(rule, chain)} may give", cure(rule))
     return found
 
 

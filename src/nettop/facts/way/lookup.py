@@ -4,15 +4,16 @@ net/core/fib_rules.c, fib_rules_lookup(); net/ipv4/fib_trie.c, fib_table_lookup(
 answer is better (`routed` takes it); this names the route or rule behind its refusal, and answers
 where it cannot be asked.
 
-Rules of routing may look at who sends (ip-rule(8)). sock_diag tells the user of each socket
-(net/ipv4/inet_diag.c, inet_diag_msg_attrs_fill()). A call that failed tells its process; its user
-is that of any socket of the process.
+Rules of routing may look at who sends (ip-rule(8)), and rules of the packet filter. sock_diag tells
+the user of each socket (net/ipv4/inet_diag.c, inet_diag_msg_attrs_fill()). A call that failed tells
+its process; its user is that of any socket of the process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from ...collect.failed_calls import OPENED
@@ -22,7 +23,8 @@ from ...collect.routing_rules import Row as RuleRow
 from ...collect.ways import UNASKED, Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
-from .flow import Host, address, inside, network
+from .flow import Flow, Host, address, inside, network
+from .packet import by_user
 
 REFUSALS: Final = ("blackhole", "unreachable", "prohibit")
 LOCAL, MAIN = 255, 254
@@ -202,6 +204,15 @@ def routed(host: Host, question: Question) -> Hop:
                found=found)  # fmt: skip
 
 
+MARKS: Final = 4
+
+
+def by_marks(flow: Flow, frame: Frame) -> Iterator[Flow]:
+    """The flow with each mark that rules of routing look at."""
+    marks = dict.fromkeys(row.mark for row in frame.rows("routing_rules") if row.mark)
+    return (replace(flow, mark=mark) for mark in islice(marks, MARKS))
+
+
 @dataclass(frozen=True, slots=True)
 class Senders:
     """Users by the place to which a socket waits for its first answer, and by process."""
@@ -219,7 +230,8 @@ class Senders:
                  if getattr(one, "state", "") == "syn-sent"}  # fmt: skip
         sources = {place: one.local.removeprefix("::ffff:") for place, one in waits.items()
                    if any(row.source for row in rules)}  # fmt: skip
-        if not any(row.users for row in rules):
+        filters = any(by_user(row.does) for row in frame.rows("nft_rules"))
+        if not filters and not any(row.users for row in rules):
             return cls({}, {}, sources)
         users = {one.inode: one.uid for one in rows if one.inode}
         processes = {

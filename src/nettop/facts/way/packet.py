@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -38,6 +38,8 @@ UNKNOWN, MAY_DROP = "?", "?0"
 _SIDES: Final[Mapping[Words, str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
 _NAME: Final = 32
 NO_SETS: Final[Mapping[str, SetRow]] = {}
+MARKS: Final = "marks "  # what a rule does for sure, and the mark that it gives
+MAY_MARK: Final = "may mark "  # with the mark if it is known
 
 
 class Match(NamedTuple):
@@ -65,6 +67,7 @@ class Packet:
     kind: int = 0  # type of ICMPv6, operation of ARP
     local: bool | None = None  # whether the destination is of this host
     numbers: tuple[int | None, int | None] = None, None  # of both interfaces; 0: there is none
+    user: int | None = None  # who sends it
 
     def matches(self, does: tuple[Words, ...], sets: Mapping[str, SetRow] = NO_SETS) -> Match:
         """Whether the expressions match, with the verdict that a map has for the packet.
@@ -142,6 +145,8 @@ class Packet:
                 return _named(self.arrives)
             case 7:  # OIFNAME
                 return _named(self.leaves)
+            case 10:  # SKUID
+                return None if self.user is None else self.user.to_bytes(4, sys.byteorder)
             case 15 if self.protocol != ARP:  # NFPROTO
                 return b"\x0a" if six else b"\x02"
             case 16 if self.protocol != ARP:  # L4PROTO
@@ -188,6 +193,17 @@ def ports(does: tuple[Words, ...]) -> list[int]:
             case "cmp", [register, 0, str(data)] if register in registers:
                 found.append(int(data, 16))
     return found
+
+
+def marks(does: tuple[Words, ...], mark: int | None, *, sure: bool) -> Iterator[str]:
+    """That the expressions write the mark of the packet; which one may not be known."""
+    if ("meta", 3) in does:
+        yield f"{MARKS if sure and mark is not None else MAY_MARK}{'' if mark is None else mark}"
+
+
+def by_user(does: tuple[Words, ...]) -> bool:
+    """Whether the expressions test who sends: NFT_META_SKUID."""
+    return any(words[:2] == ("meta", 10) for words in does)
 
 
 def interfaces(does: tuple[Words, ...]) -> list[tuple[str, str]]:

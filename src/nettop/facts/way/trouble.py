@@ -27,12 +27,12 @@ from ..kinds.flow import Flow as Connection
 from ..kinds.metric import main_routes
 from ..peers import LED
 from . import questions
-from .arrivals import UNHEARD, arrivals, sought, witnessed
+from .arrivals import UNHEARD, arrivals, dropped, sought, witnessed
 from .arrivals import asked as sought_for
 from .flow import FILTERED, Flow, Host, Trouble, address, inside
 from .inner import ABROAD, entrance, forwarded
 from .legs import unreplied
-from .lookup import REFUSED, Senders
+from .lookup import REFUSED, Senders, by_marks
 
 MOST: Final = 4  # destinations
 # calls with a destination, and the protocol if the call tells it
@@ -186,23 +186,24 @@ def flows(trouble: Trouble, frame: Frame) -> Iterator[Flow]:
     """The flow; where a route refused it, also with each mark, user and source of routing rules.
 
     Those of a socket that is gone are not known. A source is an address of this host, of a rule
-    that refuses with the error of the call, or looks into a table.
+    that refuses with the error of the call, or looks into a table. What a hook dropped a rule may
+    have marked, and the route of that mark refused.
     """
     yield trouble.flow
-    if any(one in REFUSED for one in trouble.errors):
-        kinds = {"lookup", *(REFUSED[one] for one in trouble.errors if one in REFUSED)}
-        rules = [row for row in frame.rows("routing_rules") if row.source and row.action in kinds]
-        own = (one.address for row in rules for one in frame.rows("addresses")
-               if address(one.address).version == address(trouble.flow.to).version
-               and inside(one.address, row.source))  # fmt: skip
-        for source in islice(dict.fromkeys(() if trouble.flow.origin else own), MOST):
-            yield replace(trouble.flow, origin=source)
-        marks = dict.fromkeys(row.mark for row in frame.rows("routing_rules") if row.mark)
-        for mark in islice(marks, MOST):
-            yield replace(trouble.flow, mark=mark)
-        users = dict.fromkeys(row.users[0] for row in frame.rows("routing_rules") if row.users)
-        for user in islice(users, MOST):
-            yield replace(trouble.flow, user=user)
+    kinds = {REFUSED[one] for one in trouble.errors if one in REFUSED}
+    rules = [row for row in frame.rows("routing_rules")
+             if row.source and row.action in ("lookup", *kinds)]  # fmt: skip
+    own = (one.address for row in rules for one in frame.rows("addresses")
+           if address(one.address).version == address(trouble.flow.to).version
+           and inside(one.address, row.source))  # fmt: skip
+    unknown = kinds and not trouble.flow.origin
+    for source in islice(dict.fromkeys(own if unknown else ()), MOST):
+        yield replace(trouble.flow, origin=source)
+    if kinds or dropped(frame, trouble.flow):
+        yield from by_marks(trouble.flow, frame)
+    users = dict.fromkeys(row.users[0] for row in frame.rows("routing_rules") if row.users)
+    for user in islice(users if kinds else (), MOST):
+        yield replace(trouble.flow, user=user)
 
 
 def _calls(frame: Frame) -> Iterator[_Part]:

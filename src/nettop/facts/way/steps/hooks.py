@@ -13,7 +13,6 @@ from ....collect.nft_rules import Row as RuleRow
 from ....collect.nftables import limit
 from ...flow_words import end
 from ..chains import (
-    MARKS,
     MASKS,
     MAY_NOTRACK,
     NOTRACK,
@@ -31,7 +30,7 @@ from ..chains import (
 )
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
-from ..packet import ESTABLISHED, INVALID, NEW, UNTRACKED, Packet, interfaces
+from ..packet import ESTABLISHED, INVALID, MARKS, MAY_MARK, NEW, UNTRACKED, Packet, interfaces
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
@@ -69,7 +68,7 @@ def look(leg: Leg) -> Iterator[Step]:
         for chain, ended, doubts in passed(leg.host, hook, families, packet):
             if (rule := untracking(chain, doubts)) is not None:
                 state, by = UNTRACKED, named(rule, chain)
-            moot = (NOTRACK, MARKS, *((MAY_NOTRACK,) if by else ()))
+            moot = (NOTRACK, MARKS, MAY_MARK, *((MAY_NOTRACK,) if by else ()))
             told = [one for one in doubts if not one[1].startswith(moot)]
             then = _then(leg, hook, families, packet, ended, by) if ended.drops(chain) else ""
             yield from _told(leg, chain, ended, told, by, then, packet)
@@ -116,7 +115,7 @@ def _packet(leg: Leg, hook: str) -> Packet:
         source_port=flow.port if leg.back else flow.source_port,
         arrives="lo" if loops else arrives or "",
         leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
-        mark=asked.mark or None,
+        mark=asked.mark or None, user=asked.user or None,
     )  # fmt: skip
 
 

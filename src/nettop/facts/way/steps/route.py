@@ -24,9 +24,18 @@ _VERBS: Final = {
 
 
 def look(leg: Leg) -> Iterator[Step]:
-    """What the route says, and the rule that marks the packets for it."""
-    more = f"; {leg.marked} gives {leg.what} the mark {leg.question.mark:#x}" if leg.marked else ""
-    return (replace(one, saw=f"{one.saw}{more}") for one in _said(leg))
+    """What the route says, and the rule that marks the packets for it.
+
+    A route that refuses marked packets may be meant so, while the way for them is gone.
+    """
+    mark, by, cure = leg.marked
+    for one in _said(leg):
+        saw = f"{one.saw}; {by} {leg.what} the mark {mark:#x}" if mark else one.saw
+        change = one.change
+        if mark and one.outcome == STOPS:
+            change = "bring back the way that this mark is for, such as a VPN; or, where packets "
+            change += f"may go without it, {cure}, or {one.change}"
+        yield replace(one, saw=saw, change=change)
 
 
 def _said(leg: Leg) -> Iterator[Step]:
