@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import way_tables as host
-from way_tables import FAR, SOUND, answer, frame, link, rule, switches, went
+from way_tables import FAR, SOUND, answer, frame, link, route, rule, switches, went
 
 from nettop.collect import (
     addresses,
@@ -292,3 +292,42 @@ def test_a_host_whose_syns_arrive_is_told_to_be_behind_a_router() -> None:
         assert decider is not None
         assert ("a router (10.0.0.254?), and 10.0.0.0/24 on a0 takes" in decider.saw) is heard
         assert decider.change.startswith("if so, give the address of a0 the prefix") is heard
+
+
+WIDE: Any = {
+    "addresses": [addresses.Row("a0", "10.0.0.1", 16, 4, "global"),
+                  addresses.Row("a0", "fd00:1::1", 48, 6, "global")],
+    "fib": [route("10.0.0.0/16", "a0", source="10.0.0.1"), route("0.0.0.0/0", "a0", "10.0.0.254"),
+            route("fd00:1::/48", "a0"), route("::/0", "a0", "fe80::fe")],
+    "routing_rules": [],
+}  # fmt: skip
+
+
+def heard(*known: str, off: str) -> Any:
+    """The neighbours that answer, and one that does not."""
+    states = {**dict.fromkeys(known, "stale"), off: "failed"}
+    return [neighbour_states.Row("a0", one, 6 if ":" in one else 4, state)
+            for one, state in states.items()]  # fmt: skip
+
+
+@pytest.mark.parametrize(("to", "known", "cure"), [
+    ("10.0.5.9", ["10.0.0.254"],
+     ("10.0.0.0/24, as its router has it, ip addr add 10.0.0.1/24 dev a0 && ip addr del "
+      "10.0.0.1/16 dev a0; else the host with 10.0.5.9 must")),
+    ("10.0.5.9", ["10.0.0.254", "10.0.3.1"],
+     "10.0.0.0/22, as its router has it, ip addr add 10.0.0.1/22 dev a0"),
+    ("fd00:1:0:5::9", ["fe80::fe", "fd00:1::7"],
+     "fd00:1::/64, as its router has it, ip addr del fd00:1::1/48 dev a0 && ip addr add fd00:1::1"),
+    ("fd00:1:0:5::9", ["fe80::fe"], ""),
+    ("10.0.5.9", ["10.0.0.254", "10.0.5.1"], ""),  # a neighbour of its own network answers
+    ("10.0.5.9", ["10.0.0.7"], ""),  # the gateway does not
+    ("10.0.0.99", ["10.0.0.254"], ""),  # a host that is off
+])  # fmt: skip
+def test_a_netmask_is_doubted_where_all_that_answers_is_in_a_longer_prefix(
+    to: str, known: list[str], cure: str
+) -> None:
+    decider = went(to, frame(**WIDE, neighbour_states=heard(*known, off=to))).decider
+    assert decider is not None
+    assert decider.place == "neighbour"
+    assert ("the netmask may be too wide" in decider.saw) is bool(cure)
+    assert decider.change.startswith(f"if the network of a0 is {cure}" if cure else "the host with")

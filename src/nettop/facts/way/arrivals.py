@@ -39,6 +39,7 @@ from .flow import FILTERED, Flow, Host, Trouble, address
 from .legs import before
 from .lookup import lookup
 from .steps.listener import listeners, misses
+from .steps.neighbour import KNOWN
 
 MOST: Final = 0.5  # of the drops of a reason at a place: their finding is about these packets
 
@@ -115,7 +116,6 @@ def _served(host: Host, flow: Flow, places: tuple[str, ...]) -> bool:
 
 
 LEAST: Final = 3  # requests: after as many the kernel gives up (net.ipv4.neigh.*.mcast_solicit)
-KNOWN: Final = ("reachable", "stale", "delay", "probe")
 
 
 def asked(frame: Frame) -> Iterator[str]:

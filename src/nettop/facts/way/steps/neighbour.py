@@ -26,6 +26,8 @@ _VIRTUAL: Final = ("tun", "veth")  # ports of containers and guests
 USUAL: Final = 30_000  # ms, of base_reachable_time
 LONG: Final = 10 * USUAL  # ms: an address that has moved is lost for longer than a person waits
 ABSENT: Final = ("failed", "incomplete")
+KNOWN: Final = ("reachable", "stale", "delay", "probe")
+COMMON: Final = {4: 24, 6: 64}  # lengths of prefixes
 RECEIVES: Final = ("arp_rcv", "arp_process", "ndisc_rcv", "icmpv6_rcv", "ip6_mc_input")
 _WITHOUT: Final = ("dummy", "ipvlan", "netkit", "tun")  # need no address of the next hop
 ETHERNET, INFINIBAND = 1, 32  # ARPHRD_*: types whose frames need a hardware address
@@ -166,13 +168,7 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
     """Nobody answers the question."""
     word = "neighbour discovery" if ":" in to else "ARP"
     near = leg.hop.gateway is None and leg.hop.network not in (None, to)
-    via = routed(leg.host.frame, leg.host.fib, link.interface, to) if near else None
-    said, cut = "", ""
-    if via:
-        said = f": its SYNs arrive, so most likely by a router ({via[1]}?), and {via[0]} on "
-        said += f"{link.interface} takes it for on-link: that prefix is too short then"
-        cut = f"if so, give the address of {link.interface} the prefix that the router {via[1]} "
-        cut += f"has, longer than that of {via[0]}; else "
+    said, cut = (_beyond(leg, link, to) or _short(leg, link, to)) if near else ("", "")
     wide = near and any(
         row.gateway not in (None, to)
         and row.interface == link.interface
@@ -204,8 +200,48 @@ def _silent(leg: Leg, link: LinkRow, to: str, show: str) -> Step:
         + (rides if link.promiscuity and not link.promisc and not link.master else "")
         + keys + f"the host with {to} must answer {word}: there, its "
         "interface up and without NOARP, the address on it, and no filter on the way back to this "
-        "host (rp_filter)" + (behind if wide and not via else ""),
+        "host (rp_filter)" + (behind if wide and not said else ""),
     )  # fmt: skip
+
+
+def _beyond(leg: Leg, link: LinkRow, to: str) -> tuple[str, str] | None:
+    """That the address is behind a router, since its SYNs arrive, and what cures that."""
+    via = routed(leg.host.frame, leg.host.fib, link.interface, to)
+    if via is None:
+        return None
+    said = f": its SYNs arrive, so most likely by a router ({via[1]}?), and {via[0]} on "
+    said += f"{link.interface} takes it for on-link: that prefix is too short then"
+    cut = f"if so, give the address of {link.interface} the prefix that the router {via[1]} "
+    return said, f"{cut}has, longer than that of {via[0]}; else "
+
+
+def _short(leg: Leg, link: LinkRow, to: str) -> tuple[str, str]:
+    """That all that answers there, a gateway too, is in a longer prefix, and what cures it if so.
+
+    Of a common prefix, or a longer one, nothing is said: a host that is off looks alike. IPv4 takes
+    one address with two prefixes (net/ipv4/devinet.c), IPv6 does not (ipv6_add_addr()).
+    """
+    host, name, version = leg.host, link.interface, address(to).version
+    heard = {one for (on, one), row in host.neighbours.items() if on == name
+             and row.state in KNOWN and address(one).version == version}  # fmt: skip
+    ways = [row.gateway for row in host.fib if row.interface == name and row.gateway in heard]
+    near = [one for one in heard if inside(one, leg.hop.network)]
+    covers = (one for one in host.addresses if one.interface == name
+              and str(network(f"{one.address}/{one.prefix}")) == leg.hop.network)  # fmt: skip
+    own = next(covers, None)
+    if own is None or not ways or not near:
+        return "", ""
+    for length in range(COMMON[version], own.prefix, -1):
+        less = str(network(f"{own.address}/{length}"))
+        if inside(to, less) or not all(inside(one, less) for one in near):
+            continue
+        new, old = (f"{own.address}/{one} dev {name}" for one in (length, own.prefix))
+        both = f"ip addr add {new} && ip addr del {old}"
+        both = both if version == 4 else f"ip addr del {old} && ip addr add {new}"
+        said = f", which {own.address}/{own.prefix} takes for on-link, though all that answers "
+        said += f"there, the gateway {ways[0]} too, is in {less}: the netmask may be too wide"
+        return said, f"if the network of {name} is {less}, as its router has it, {both}; else "
+    return "", ""
 
 
 def _led(leg: Leg, to: str) -> tuple[str, str]:
