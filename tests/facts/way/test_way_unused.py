@@ -9,6 +9,8 @@ from way_tables import GATEWAY, SOUND, answer, frame, listener, route, rule, wen
 
 from nettop.collect import neighbour_states, socket_owners
 from nettop.collect.failed_calls import Row as Call
+from nettop.collect.nft_hooks import Row as Hook
+from nettop.collect.nft_rules import Row as Rule
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way import Way
 
@@ -136,3 +138,42 @@ def test_a_rule_that_only_the_kernel_evaluates_is_known_by_the_table_of_its_answ
     assert one.decider.startswith("rule 90 from all, for some of its packets, leads these")
     heard = fact(call(), call(8, "0"), fib=TABLE, routing_rules=rules, ways=answers)
     assert not heard.stops
+
+
+STRANGE = [*SOUND["fib"][:-1], route("0.0.0.0/0", "a0", GATEWAY, source="10.1.0.1", metric=7)]
+
+
+def from_there(*calls: Call, waiting: Any = (), **tables: Any) -> Any:
+    """The step about a source address of b0, of packets that leave by a0."""
+    seen = frame(failed_calls=calls, sockets_tcp=waiting, **{"fib": STRANGE, **tables})
+    return went(ELSEWHERE, seen, port=443).suspect
+
+
+def test_a_source_address_of_another_interface_is_doubted_where_no_answer_comes() -> None:
+    one = from_there(call())
+    assert one.saw == (
+        "packets leave by a0 with the source address 10.1.0.1 of b0: who answers may have no way "
+        "back to it"
+    )
+    assert one.change == (
+        "give the route the source 10.0.0.1 (ip route change 0.0.0.0/0 via 10.0.0.254 dev a0 "
+        "metric 7 src 10.0.0.1); or give the other end a way to 10.1.0.1"
+    )
+    assert from_there() is None  # nothing is in trouble
+    assert from_there(call(), call(error="0", to=OTHER)) is None  # others are answered there
+    answered = waits(to=OTHER, state="established", local="10.1.0.1", total_retrans=0)
+    assert from_there(call(), waiting=[answered]) is None
+    assert from_there(call(), waiting=[replace(answered, local="10.0.0.1")]) == one
+
+
+def test_a_program_that_binds_such_an_address_is_told_so() -> None:
+    one = from_there(waiting=[waits(local="10.1.0.1")], fib=SOUND["fib"])
+    assert one.change.startswith("let the program bind to 10.0.0.1, or to no address; or give the")
+
+
+def test_a_source_address_is_not_doubted_where_it_is_translated_or_none_else_is_there() -> None:
+    hooks = [Hook("ip", "t", "c", "postrouting", 100, "nat", drops=False)]
+    masks = [Rule("ip", "t", "c", 2, (("masq",),))]
+    assert from_there(call(), nft_hooks=hooks, nft_rules=masks) is None
+    unnumbered = [one for one in SOUND["addresses"] if one.interface != "a0"]
+    assert from_there(call(), addresses=unnumbered) is None

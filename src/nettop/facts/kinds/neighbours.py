@@ -23,13 +23,12 @@ from ..counters import grown
 from ..flow_words import end
 from ..kind import Kind
 from ..way.chains import numbered, shown, tabled
-from ..way.lookup import TABLES, selects
+from ..way.lookup import TABLES, options, selects
 from ..way.steps.neighbour import routed
 from .nic import Nic
 
 if TYPE_CHECKING:
-    from ...collect.fib import Row as FibRow
-    from ...collect.routes import Row as RouteRow
+    pass
 
 KINDS: Final = ("nic", "veth", "wireless", "vlan")  # a bridge or macvlan shares its port on purpose
 WHOLE: Final = 31  # a prefix this long or longer is no network with other hosts
@@ -171,17 +170,6 @@ def _behind(frame: Frame, nic: str, address: str) -> tuple[str, str] | tuple[()]
     return what, change
 
 
-def _options(route: RouteRow | FibRow) -> str:
-    """What a command that replaces the route repeats, so that it stays; next hops come last."""
-    known = {
-        "metric": route.metric, "table": route.table not in TABLES and route.table,
-        "src": route.source,
-        **{name: getattr(route, name, None) for name in ("mtu", "initcwnd", "initrwnd", "advmss")},
-        "congctl": getattr(route, "congestion", None),
-    }  # fmt: skip
-    return "".join(f" {name} {value}" for name, value in known.items() if value)
-
-
 def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
     """The address with the rule or the route that leads there, and what changes that."""
     raw = ip_address(address.partition("%")[0]).packed.hex()
@@ -210,7 +198,7 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
             keep = " ".join(others) or "nexthop via OTHER"
             table = f" table {way.table}" if way.table not in TABLES else ""
             change = "What goes by this hop is lost, and the rest arrives: start that gateway, or "
-            change += f"take the hop out (`ip {six}route replace {way.to}{_options(way)} {keep}`)"
+            change += f"take the hop out (`ip {six}route replace {way.to}{options(way)} {keep}`)"
             return f"{name}, 1 of {len(hops)} next hops of route {way.to}{table},", change
     for route in frame.rows("fib"):
         if route.gateway == address and route.table not in TABLES:
@@ -218,7 +206,7 @@ def _sender(frame: Frame, address: str, name: str) -> tuple[str, str]:
                         None)  # fmt: skip
             by = f" ({selects(asks)})" if asks else ""
             rest = f"; or `ip {six}rule del priority {asks.priority}`" if asks else ""
-            new = f"ip {six}route replace {route.to} via GATEWAY{_options(route)}"
+            new = f"ip {six}route replace {route.to} via GATEWAY{options(route)}"
             return (
                 f"{name}, gateway of route {route.to} of table {route.table}{by},",
                 f"Correct the gateway: `{new}`{rest}",

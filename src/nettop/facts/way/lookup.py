@@ -19,6 +19,7 @@ from typing import Final
 from ...collect.failed_calls import OPENED
 from ...collect.failed_calls import Row as Call
 from ...collect.fib import Row as FibRow
+from ...collect.routes import Row as RouteRow
 from ...collect.routing_rules import Row as RuleRow
 from ...collect.ways import UNASKED, Question
 from ...frame.rates import Frame
@@ -148,6 +149,17 @@ def dead(host: Host, question: Question) -> tuple[FibRow, ...]:
         row for row in host.fib
         if (row.dead or row.linkdown) and row.family == version and inside(question.to, row.to)
     )  # fmt: skip
+
+
+def options(route: RouteRow | FibRow) -> str:
+    """What a command that replaces the route repeats, so that it stays; next hops come last."""
+    known = {
+        "metric": route.metric, "table": route.table not in TABLES and route.table,
+        "src": route.source,
+        **{name: getattr(route, name, None) for name in ("mtu", "initcwnd", "initrwnd", "advmss")},
+        "congctl": getattr(route, "congestion", None),
+    }  # fmt: skip
+    return "".join(f" {name} {value}" for name, value in known.items() if value)
 
 
 REFUSED: Final = {

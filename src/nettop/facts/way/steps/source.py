@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from ....collect.links import Row as LinkRow
+from ..chains import MASKS, passed
 from ..flow import PASSES, STOPS, SUSPECT, Step
 from ..legs import OUT, Leg
+from ..lookup import options
+from ..packet import Packet
 
 PLACE: Final = 30
 _USUAL: Final = 64  # hops: RFC 1700, IPDEFTTL
@@ -27,8 +30,7 @@ def look(leg: Leg) -> Iterator[Step]:
             yield Step("source", STOPS, f"the source address {source} cannot be used: {what}",
                        f"ip -6 addr show dev {name.interface}")  # fmt: skip
             return
-        link = leg.host.links.get(name.interface) if name is not None else None
-        yield _elsewhere(leg, source, link) or Step("source", PASSES, f"source address {source}")
+        yield _empty(leg, source) or Step("source", PASSES, f"source address {source}")
         yield from _ttl(leg)
         return
     if leg.host.unread("addresses"):
@@ -39,22 +41,51 @@ def look(leg: Leg) -> Iterator[Step]:
                f"ip addr add ADDRESS/LENGTH dev {hop.interface}")  # fmt: skip
 
 
-def _elsewhere(leg: Leg, source: str, link: LinkRow | None) -> Step | None:
+def _empty(leg: Leg, source: str) -> Step | None:
     """A doubt of an address of another interface that carries nothing: no network has it then."""
-    leaves = leg.hop.interface
-    if link is None or link.interface == leaves or link.loopback:
+    name = next((one.interface for one in leg.host.addresses if one.address == source), "")
+    link = leg.host.links.get(name)
+    if link is None or link.loopback:
         return None
-    ports = any(one.master == link.interface for one in leg.host.links.values())
+    ports = any(one.master == name for one in leg.host.links.values())
     if link.carrier is not False and (ports or link.kind != "bridge"):
         return None
-    own = leg.host.first(leaves, 6 if ":" in source else 4) or "ADDRESS"
+    return elsewhere(leg, source, ", behind which nothing is")
+
+
+def elsewhere(leg: Leg, source: str, more: str = "") -> Step | None:
+    """A doubt of an address of another interface, which no rule of this host translates.
+
+    None where the interface by which packets leave has no address to choose instead.
+    """
+    leaves, host, six = leg.hop.interface, leg.host, ":" in source
+    name = next((one.interface for one in host.addresses if one.address == source), leaves)
+    own = next((one.address for one in host.addresses if one.interface == leaves
+                and (one.family == 6, one.scope) == (six, "global")), None)  # fmt: skip
+    out, routes = host.links.get(leaves or ""), leg.hop.found.routes
+    if out is None or own is None or name in (leaves, out.master) or _translated(leg, source):
+        return None
+    change = f"let the program bind to {own}, or to no address"
+    if len(routes) == 1 and routes[0].source == source:
+        via = f" via {leg.hop.gateway}" if leg.hop.gateway else ""
+        new = f"{routes[0].to}{via} dev {leaves}{options(replace(routes[0], source=own))}"
+        change = f"give the route the source {own} (ip {'-6 ' * six}route change {new})"
     return Step(
         "source", SUSPECT, f"packets leave by {leaves} with the source address {source} of "
-        f"{link.interface}, behind which nothing is: who answers may have no way back to it",
-        f"ip route get {leg.question.to}",
-        f"give the route the source {own} (`src` of ip route change), or the other end a way to "
-        f"{source}",
+        f"{name}{more}: who answers may have no way back to it",
+        f"ip route get {leg.question.to}", f"{change}; or give the other end a way to {source}",
     )  # fmt: skip
+
+
+def _translated(leg: Leg, source: str) -> bool:
+    """Whether a rule replaces the source of what leaves, or may."""
+    flow, to = leg.flow, leg.question.to
+    packet = Packet(to, source, flow.protocol, flow.port, leaves=leg.hop.interface or "")
+    families = "ip6" if ":" in to else "ip", "inet"
+    return any(
+        ended.verdict == "nat" or any(what in ("nat", MASKS) for _, what in does)
+        for _, ended, does in passed(leg.host, "postrouting", families, packet)
+    )
 
 
 def _ttl(leg: Leg) -> Iterator[Step]:

@@ -2,13 +2,16 @@
 
 A rule of policy routing takes these packets and not those of others, or of several routes to one
 network the kernel prefers this one: by its metric, or by the preference that a router advertises of
-itself (RFC 4191; net/ipv6/route.c, rt6_score_route()). This host cannot see whether the gateway
-forwards. So it is a doubt, and none where any connection by the same gateway is answered.
+itself (RFC 4191; net/ipv6/route.c, rt6_score_route()). Or they leave with an address of another
+interface, as one of lo that a routing protocol spreads: who answers may have no way back to it.
+This host cannot see whether the gateway forwards, nor what is known there. So it is a doubt, and
+none where any connection by the same gateway, or from the same address there, is answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -20,12 +23,14 @@ from ....terms.units import many
 from ..flow import SILENT, SUSPECT, Step, address
 from ..legs import OUT, Leg
 from ..lookup import LOCAL, MAIN, Senders, lookup, matches, selects, without
+from .source import elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 Exit: TypeAlias = tuple[str | None, str | None]  # interface and gateway
+Tried: TypeAlias = Mapping[Exit, set[str]]  # with the addresses that are known
 
 PLACE: Final = 100  # after what this host decides itself
 MOST: Final = 64  # connections whose way is looked up
@@ -33,7 +38,7 @@ _USUAL: Final = (None, MAIN, LOCAL, 253)  # tables of packets for which no rule 
 
 
 def look(leg: Leg) -> Iterator[Step]:
-    """A rule, or a preferred route, that leads these packets to a gateway that is silent."""
+    """A rule, or a preferred route, that leads to a gateway that is silent; or a strange source."""
     hop = leg.hop
     if leg.role != OUT or leg.back or hop.kind != "unicast" or hop.redirected:
         return
@@ -41,14 +46,16 @@ def look(leg: Leg) -> Iterator[Step]:
     rule = _rule(leg)
     free = without(leg.host, leg.question, hop.table) if rule else _beside(leg)
     others = [one for one in free if _exit(one) != own]
-    if not others or (rule is None and hop.gateway is None):
-        return
     answered, silent = _tried(leg)
-    if own in answered or own not in silent:
+    if own not in answered and own in silent and others and (rule or hop.gateway):
+        other = others[0]
+        more = ", by which others are answered" if _exit(other) in answered else ""
+        yield _by_route(leg, other, more) if rule is None else _by_rule(leg, rule, other, more)
         return
-    other = others[0]
-    more = ", by which others are answered" if _exit(other) in answered else ""
-    yield _by_route(leg, other, more) if rule is None else _by_rule(leg, rule, other, more)
+    chosen, known = leg.question.source or hop.address or "", answered.get(own, set())
+    for source in sorted({one or chosen for one in silent.get(own, ())}):
+        if not known.intersection(("", source)) and (step := elsewhere(leg, source)) is not None:
+            yield step
 
 
 def _by_rule(leg: Leg, rule: RuleRow, other: FibRow, more: str) -> Step:
@@ -129,25 +136,25 @@ def _beside(leg: Leg) -> list[FibRow]:
     return [one for one in rows if not one.dead and not one.linkdown]
 
 
-def _tried(leg: Leg) -> tuple[list[Exit], list[Exit]]:
+def _tried(leg: Leg) -> tuple[Tried, Tried]:
     """The ways of connections that are answered, and of those that are not."""
     host = leg.host
     who, way = Senders.of(host.frame), _ways(leg)
-    answered, silent = list[Exit](), list[Exit]()
+    answered, silent = defaultdict[Exit, set[str]](set), defaultdict[Exit, set[str]](set)
     for call in islice(host.frame.rows("failed_calls"), MOST):
         if call.where != "here" or call.call != "connection" or not call.address[:1].isalnum():
             continue
         found = answered if call.error == failed_calls.OPENED else silent
         if call.error in (*SILENT, failed_calls.OPENED):
             place = str(address(call.address)), int(call.port or 0)
-            found.append(way(place, "", who.user(place, call.pid), ""))
+            found[way(place, "", who.user(place, call.pid), "")].add("")
     rows = [one for one in host.frame.rows("sockets_tcp") if one.state != "listen"]
     for one in islice((one for one in rows if not host.local(one.remote)), MOST):
         to, local = (str(address(one.remote)), one.remote_port), str(address(one.local))
         if one.state == "syn-sent" and one.total_retrans:
-            silent.append(way(to, local, one.uid, one.interface or ""))
+            silent[way(to, local, one.uid, one.interface or "")].add(local)
         elif one.state == "established" and not one.backoff:
-            answered.append(way(to, local, one.uid, one.interface or ""))
+            answered[way(to, local, one.uid, one.interface or "")].add(local)
     return answered, silent
 
 
