@@ -11,6 +11,7 @@ from nettop.collect import (
     addresses,
     conntrack,
     drop_reasons,
+    host_names,
     snmp,
     socket_owners,
     sysctls,
@@ -362,3 +363,16 @@ def test_who_has_the_interface_that_a_program_wants_is_named() -> None:
     one = called("openat;/dev/net/tun; ENOENT 9 7 here - - app\n")
     assert one is not None
     assert one.means == "The device /dev/net/tun is not there"
+
+
+def test_a_destination_that_the_file_hosts_names_is_told_with_the_line() -> None:
+    line = f"connection ECONNREFUSED 90 7 here {TO} 80 app\n"
+    one = called(line, host_names=[host_names.Row(TO, 0, "/etc/hosts", ("db.test", "db", "x"))])
+    assert one is not None
+    assert one.advice.endswith(
+        f"/etc/hosts gives {TO} the names db.test, db and 1 more. If that line of /etc/hosts is "
+        "old, correct or delete it: `dig +short db.test` asks the name server."
+    )
+    plain = called(line, host_names=[])
+    assert plain is not None
+    assert "/etc/hosts" not in plain.advice

@@ -191,6 +191,16 @@ def test_what_people_wrote_and_installed_is_not_kept() -> None:
     assert replay.text("/etc/sysctl.d/9.conf") == "#\nnet.core.somaxconn = 5\n ;\n"
 
 
+def test_names_of_hosts_are_not_kept() -> None:
+    lines = "# ours\n 10.1.2.3\tdb.corp.test db # old\n\nfe80.corp.test\n"
+    for path in ("/etc/hosts", "/proc/7/root/etc/hosts"):
+        words = Replay(scrub(f"c\n-- {path} --\n{lines}", Names(KEY))).text(path).split()
+        (address,) = (one for one in words if one != "name")
+        assert words[words.index(address) + 1] == "name"
+        assert ipaddress.ip_address(address) != ipaddress.ip_address("10.1.2.3")
+        assert "corp" not in scrub(f"c\n-- {path} --\n{lines}", Names(KEY))
+
+
 def test_versions_and_counters_stay() -> None:
     text = "c\n-- /proc/interrupts --\n 12: 1.2.3.4\n-- /proc/version --\n6.1.0-56\n"
     assert scrub(text, Names(KEY)) == text

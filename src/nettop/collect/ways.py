@@ -35,6 +35,7 @@ class Asked:
     """The questions of the next reading."""
 
     questions: tuple[Question, ...] = ()
+    processes: tuple[int, ...] = ()  # that fail to reach what they are about
 
 
 @dataclass(frozen=True, slots=True)

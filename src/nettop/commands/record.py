@@ -137,7 +137,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     """
     from .. import collect
     from ..facts.way import Flow, questions
-    from ..facts.way.trouble import asked_of_packets
+    from ..facts.way.trouble import asked_of_packets, processes
     from ..frame.rates import Frame
 
     inner = ends[0][0]
@@ -159,7 +159,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
             if flow is not None:
                 recorded.ask(questions(flow, frame))
             elif args.drop_reasons:
-                recorded.ask(asked_of_packets(frame))
+                recorded.ask(asked_of_packets(frame), processes(frame))
             frame = recorded.take(wanted)
             if not frame.tables and not samples:
                 raise Refused("no data of this host can be read", 3)
@@ -231,9 +231,9 @@ class Ends:
             self._close.take(wanted)
         return self._samplers[0].take(wanted)
 
-    def ask(self, questions: tuple[Question, ...]) -> None:
+    def ask(self, questions: tuple[Question, ...], processes: tuple[int, ...] = ()) -> None:
         """Record this host's answers to these questions too (`why --to`)."""
-        self._samplers[0].ask(questions)
+        self._samplers[0].ask(questions, processes)
 
     def put(self) -> None:
         """Write what was read since the last call."""

@@ -203,7 +203,7 @@ def look(
         check(facts, target)
     flows: dict[tuple[str, str], Limit] = {}
     for _ in paced(source, seconds, interval):
-        sampler.ask(trouble.asked(frame, facts))
+        sampler.ask(trouble.asked(frame, facts), trouble.processes(frame))
         frame = sampler.take(wanted)
         facts = joiner.build(frame)
         each(frame, facts)

@@ -29,6 +29,7 @@ from .recording import bare
 _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")
 _IP4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9a-fA-F:.])")
+_HOST = re.compile(r"^[^\S\n]*(?:([0-9a-fA-F:.]+)(?=\s))?[^\n]*", re.MULTILINE)  # of hosts(5)
 _COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
 _GROUPS4 = re.compile(r"(?<=\t)[0-9A-F]{8}\b")
 _GROUPS6 = re.compile(r"\b[0-9a-f]{32}\b")
@@ -80,6 +81,7 @@ def _body(name: str, body: str, names: Names) -> str:
         return _filesystems(body)
     if name == "/etc/":
         return ""  # the names would show what is installed
+    body = _HOST.sub(r"\1 name", body) if name.endswith("/etc/hosts") else body
     if "/sysctl." in name and name.endswith(".conf"):
         body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
     if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):

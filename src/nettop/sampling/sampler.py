@@ -52,12 +52,18 @@ class Sampler:
         """Read these tables (all if none is named) in the next frame, whatever their interval."""
         self.stale.update(names or self.taken)
 
-    def ask(self, questions: tuple[Question, ...]) -> None:
-        """Read the kernel's answers to these, and what a way needs, from the next frame on."""
+    def ask(self, questions: tuple[Question, ...], processes: tuple[int, ...] = ()) -> None:
+        """Read the kernel's answers to these, and what a way needs, from the next frame on.
+
+        `processes`: those that fail.
+        """
         if not {*questions} <= {*self.questions}:
             self.stale.add("ways")
         self.questions = questions
-        recall(self.memory.setdefault("ways", {}), Asked).questions = questions
+        asked = recall(self.memory.setdefault("ways", {}), Asked)
+        if not {*processes} <= {*asked.processes}:
+            self.stale.add("host_names")
+        asked.questions, asked.processes = questions, processes
 
     @property
     def unanswered(self) -> bool:

@@ -297,7 +297,7 @@ class Observer:
     def facts(self, frame: Frame) -> Facts:
         """The facts of a frame, with the profile and the interface of this observer."""
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
-        self.sampler.ask(trouble.asked(frame, facts))
+        self.sampler.ask(trouble.asked(frame, facts), trouble.processes(frame))
         return replace(facts, more={**facts.more, "pair": self.pairs}) if self.pairs else facts
 
     def observation(self, frame: Frame) -> Observation:

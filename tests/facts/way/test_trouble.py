@@ -8,6 +8,7 @@ from way_tables import SOUND, frame, link, listener, route, rule
 
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.failed_calls import Row
+from nettop.collect.host_names import Row as HostName
 from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.collect.ways import Question
 from nettop.facts.kinds.attempt import Attempt
@@ -40,6 +41,33 @@ def test_a_failed_call_names_the_decider_and_its_change() -> None:
     assert one.stops
     assert (one.id, one.change) == ("10.2.0.5:53", "ip route del unreachable 10.2.0.0/24")
     assert one.explains == ("dnsd[7]/sendto/EHOSTUNREACH", "10.2.0.5:53")
+
+
+@pytest.mark.parametrize(("pid", "names", "to", "told"), [
+    (0, ("db.test",), TO, "/etc/hosts"), (7, ("db.test",), TO, "/proc/7/root/etc/hosts"),
+    (8, ("db.test",), TO, ""), (0, (), TO, ""), (0, ("db.test",), "10.2.0.6", ""),
+])  # fmt: skip
+def test_the_name_that_a_line_of_hosts_gives_the_destination_is_told(
+    pid: int, names: tuple[str, ...], to: str, told: str
+) -> None:
+    routes = [*SOUND["fib"], route("10.2.0.0/24", None, kind="unreachable")]
+    line = HostName(to, pid, told or "/etc/hosts", names)
+    (one,) = facts(call(), fib=routes, host_names=[line])
+    said = f"route 10.2.0.0/24 is unreachable; {told} gives {TO} the name db.test"
+    assert one.decider == (said if told else "route 10.2.0.0/24 is unreachable")
+    assert (f"; or, if that line of {told} is old, correct or delete it: `dig +short db.test` asks "
+            in one.change) is bool(told)  # fmt: skip
+
+
+def test_the_file_of_the_process_itself_counts_and_an_address_of_this_host_is_not_told() -> None:
+    lines = [HostName(TO, 0, "/etc/hosts", ("db.test",)), HostName(TO, 7, "/proc/7/hosts", ())]
+    (one,) = facts(call(), host_names=lines)
+    assert "db.test" not in one.decider + one.change
+    own = HostName("10.0.0.1", 0, "/etc/hosts", ("me.test",))
+    local = call("10.0.0.1", "connection", "ECONNREFUSED", port="443")
+    (one,) = facts(local, sockets_tcp=[], host_names=[own])
+    assert one.stops
+    assert "me.test" not in one.decider + one.change
 
 
 def test_where_no_port_is_free_a_route_is_not_the_cause() -> None:

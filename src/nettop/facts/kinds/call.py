@@ -22,6 +22,7 @@ from ..connections import CURE, leak
 from ..counters import grown
 from ..drop_causes import MOST, most
 from ..flow_words import total
+from ..host_names import named
 from ..kind import Kind
 from ..peers import called, writer
 from ..used_ports import NO_ADDRESS, no_source
@@ -230,8 +231,8 @@ def _call(
     process, pid, call, error = key
     places, ends = Counter[str](), Counter[tuple[str, str]]()
     for row in (entry.now for entry in entries):
-        named = row.argument.startswith((PEER, FILE))
-        place = _given(row) if named else row.address
+        told = row.argument.startswith((PEER, FILE))
+        place = _given(row) if told else row.address
         place = "a Unix socket" if place == failed_calls.UNIX else place
         places[f"{place} port {row.port}" if row.port else place] += row.events
         ends[row.address, row.port] += row.events
@@ -264,9 +265,11 @@ def _call(
     )
     if error == "EMFILE" and (held := leak(frame, pid)):
         means, advice = f"{means}: {held}", f"{CURE}. {advice}"
+    line = named(frame, first.address.removeprefix("::ffff:"), first.pid)
     return Call(
         id=f"{who}/{call}/{error}", process=process, pid=pid, who=who, call=call, error=error,
-        kind=said.kind, means=means, cause=cause, advice=advice, rests=said.rests, rule=said.rule,
+        kind=said.kind, means=means, cause=cause, rests=said.rests, rule=said.rule,
+        advice=" ".join(filter(None, (advice, line.sentences))),
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
         addresses=addresses, peers=tuple(dict.fromkeys(peers)),
         called=call if file else f"{call} {given}".rstrip(), by=by, events=events, file=file,

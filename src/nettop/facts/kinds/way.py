@@ -10,6 +10,7 @@ from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..flow_words import end
+from ..host_names import Named, named
 from ..kind import Kind
 from ..way import Flow, Step, Way, walk
 from ..way.arrivals import dropped
@@ -81,20 +82,22 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
     )  # fmt: skip
     way, step = next(decided, (ways[0], Step("", "", "")))
     marked = f", for packets with mark {way.flow.mark:#x}" if way.flow.mark else ""
+    line = named(frame, flow.to, trouble.pid) if step.saw else Named()
     answered = None if step.picks and trouble.packets else trouble.answered
     near = _near(trouble, step, frame)
     meant = _meant(trouble, step)
     if near and step.picks == RENAMED:  # a rule shows that all of these are to be let pass
         meant, answered = False, 0
+    change = f"if it is not meant so: {step.change}" if meant and step.change else step.change
     return WayFact(
         id=f"{flow.name} from {flow.origin}" if trouble.space else flow.name,
         what=trouble.calls[0].replace(SILENCE, "is refused" if step.answers else SILENCE),
         stops=bool(step.saw),
-        decider=f"{step.saw}{marked}",
+        decider="; ".join(filter(None, (f"{step.saw}{marked}", line.said))),
         nic=_nic(frame, way),
         place=step.place,
         command=step.command,
-        change=f"if it is not meant so: {step.change}" if meant and step.change else step.change,
+        change="; or, ".join(filter(None, (change, line.cure))),
         asks=_asks(way.flow),
         passed="; ".join(one.saw for one in way.of(PASSES)),
         meant=meant,

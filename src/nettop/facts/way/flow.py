@@ -68,6 +68,7 @@ class Trouble:
     places: tuple[str, ...] = ()  # where alone it can be decided; empty: anywhere
     by: str = ""  # words of what alone can decide it
     space: str = ""  # the other namespace whose connections these are
+    pid: int = 0  # the process whose calls fail most; 0: not known
     meant: bool | None = None  # whether what stops it may be wanted; None: by what it is
 
     @property

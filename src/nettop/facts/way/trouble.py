@@ -142,6 +142,13 @@ def asked(frame: Frame, facts: Facts) -> tuple[Question, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def processes(frame: Frame) -> tuple[int, ...]:
+    """The processes whose calls for destinations fail, those with most first."""
+    rows = [row for row in frame.rows("failed_calls")
+            if row.where == "here" and row.call in CALLS and row.error in LED]  # fmt: skip
+    return tuple(dict.fromkeys(row.pid for row in sorted(rows, key=lambda one: -one.events)))[:MOST]
+
+
 def asked_of_packets(frame: Frame) -> tuple[Question, ...]:
     """The part of it that needs no facts: about failed calls, and packets dropped or repeated."""
     return tuple(dict.fromkeys(_asked(frame, troubles(frame))))
@@ -318,4 +325,5 @@ def _trouble(to: str, port: int, parts: list[_Part]) -> Trouble:
         flow, tuple(said), tuple(ids),
         sum(part.events for part in parts), sum(part.sockets for part in parts),
         sum(part.answered for part in parts if part.user == flow.user), space=parts[0].space,
+        pid=parts[0].pid or 0,
     )  # fmt: skip
