@@ -146,8 +146,8 @@ def _follow(known: Known, sockets: sockets_tcp.Known, at: float) -> None:
     known.rows, known.asked = rows, asked
 
 
-def _question(row: sockets_tcp.Row, end: End, at: float) -> _Question | None:
-    """What waits for an answer; None where data is on its way, or the last data came."""
+def waits(row: sockets_tcp.Row) -> float | None:
+    """Seconds since the last question; None where data is on its way, or the last data came."""
     sent, received = row.last_sent, row.last_received
     if sent is None or received is None or row.unacked or row.send_q or row.notsent or row.recv_q:
         return None
@@ -155,7 +155,16 @@ def _question(row: sockets_tcp.Row, end: End, at: float) -> _Question | None:
     says = bool(row.bytes_sent or (row.bytes_acked or 0) > SYN)
     if not says or sent > received or (heard and sent == received):
         return None
+    return sent / 1e3
+
+
+def _question(row: sockets_tcp.Row, end: End, at: float) -> _Question | None:
+    """The question of a row, if it has one."""
+    since, received = waits(row), row.last_received
+    if since is None or received is None:
+        return None
+    heard = bool(row.bytes_received or row.rcv_ooopack)
+    opened = received / 1e3
     return _Question(
-        end, row.inode, at - sent / 1e3, None if heard else at - received / 1e3,
-        received - sent <= AT_ONCE * 1e3,
-    )  # fmt: skip
+        end, row.inode, at - since, None if heard else at - opened, opened - since <= AT_ONCE
+    )

@@ -23,10 +23,12 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import Final
 
+from ...collect.threads import LATE
 from ...terms.dataclass import dataclass
 from ...terms.text import few
 from .. import Facts, contended
 from ..flow_words import MOST
+from ..kinds.awaited import Awaited
 from ..kinds.nic import Nic
 from . import Limit, Reading
 from .following import BINDS, following
@@ -199,11 +201,13 @@ class Interfaces:
     def build(
         self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True,
         forwards: Container[tuple[str | None, str]] = (), cpu: Reading | None = None,
+        waits: str = "",
     ) -> list[Limit]:  # fmt: skip
         """The limits of the interfaces, from their own stages and the limits of flows.
 
         `read`: whether the TCP sockets were read; else that no flow waits is not known. `forwards`:
         the directions of interfaces whose traffic is of others (`forwarded`). `cpu`: `spent`.
+        `waits`: `waited`.
         """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
@@ -225,7 +229,7 @@ class Interfaces:
                 else:
                     out.append(_spent(one, cpu, nics))
             else:
-                out.append(_idle(one, read))
+                out.append(_idle(one, read, waits))
         return out
 
 
@@ -272,6 +276,14 @@ def spent(window: Window, facts: Facts) -> Reading | None:
     named, by = (serving, INTERRUPTS) if alone else (full, by)
     why = f"{contended.cores(named)} {'is' if len(named) == 1 else 'are'} full, by {by}"
     return Reading("core", "here", "the CPU", "inferred", why, 1.0, None, 1.0, None, most, by)
+
+
+def waited(facts: Facts) -> str:
+    """`proxy waits for answers of 192.0.2.7:8080`: the end whose answer is late, in this frame."""
+    ends: Iterable[Awaited] = facts.more.get("awaited", ())
+    late = [one for one in ends if (one.longest or 0.0) * 1e3 >= LATE]
+    first = max(late, key=lambda one: one.longest or 0.0, default=None)
+    return f"{first.who} waits for answers of {first.id}" if first is not None else ""
 
 
 def _spent(one: Limit, cpu: Reading, nics: Iterable[Limit]) -> Limit:
@@ -335,10 +347,11 @@ def as_flow(one: Limit, flow: Limit) -> Limit:
 
 
 @lru_cache(maxsize=256)  # on a quiet host the same verdicts come back each second
-def _idle(one: Limit, read: bool) -> Limit:
+def _idle(one: Limit, read: bool, waits: str) -> Limit:
     """An interface on which no flow of this host wants to move more, as far as they are read."""
     if one.direction == "tx":
         why = "no TCP flow of this host has more data to send" if read else UNREAD
+        why += f": {waits}" if waits else ""
         stage = Reading("application", "here", "programs of this host", "inferred", why, None)
     else:
         why = "no data waits at this end: the senders send no more" if read else UNREAD
