@@ -15,13 +15,13 @@ from ..collect._counted import Words
 from ..collect.failed_calls import ABROAD, DEVICE, OPENED, PEER, SIZE, case
 from ..collect.nftables import Row as NftablesRow
 from ..frame.rates import Frame
-from ..terms.text import few
+from ..terms.text import NAMED, few
 from ..terms.units import many
 from .call_ends import LOW, RESERVED, by_argument, by_end
 from .counters import grown
-from .drop_causes import MOST, PROGRAMMED, route_programs
 from .flow_words import owners, total
 from .peers import program, setting
+from .program_causes import PROGRAMMED, route_programs
 from .used_ports import SENDS, holder, none_left
 from .way.chains import filtered
 from .way.flow import FILTERED, Host
@@ -148,8 +148,8 @@ def _forbidden(
     """What drops on this host what is sent there: rules of the filter, or programs of the route."""
     rules = _rules(address, port, frame) if call in SENDS else []
     if rules:
-        told = few((one.told for one in rules), MOST)
-        names = tuple(one.name for one in rules[:MOST])
+        told = few((one.told for one in rules), NAMED)
+        names = tuple(one.name for one in rules[:NAMED])
         return case(said, "filtered", filters=told, show=rules[0].shown), names
     if found := _programs(address, port, frame):
         return case(said, "programmed", programs=found), ()

@@ -7,7 +7,7 @@ says for which reasons each is looked for, and rules/drop-cases.toml in which wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any, Final, NamedTuple
@@ -15,9 +15,7 @@ from typing import Any, Final, NamedTuple
 from ..collect import drop_reasons
 from ..collect._counted import NORMAL
 from ..collect.drop_reasons import Row
-from ..collect.failed_calls import OPENED
-from ..collect.ways import Question
-from ..terms.text import few
+from ..terms.text import most
 from . import Facts
 from .cut_connections import cut
 from .device_causes import (
@@ -47,18 +45,16 @@ from .filter_causes import (
     unserved,
     untracked,
 )
-from .flow_words import end, owners
+from .flow_words import owners
 from .kinds.firewall import dropping
 from .kinds.qdisc import described, paces
-from .peers import program
-from .used_ports import chosen
+from .program_causes import by_xdp, grouped, hooked, programmed, sending
+from .socket_causes import arrives, choosy, closed, foremost, steered, swallowed
 from .way import walk
 from .way.flow import FILTERED, ROUTING, Flow, Host, address
 from .way.legs import legs
-from .way.lookup import Senders, by_marks, lookup
-from .way.steps.listener import misses
+from .way.lookup import Senders, by_marks
 
-MOST: Final = 3  # ports, destinations or rules that are named
 OTHER: Final = "OTHERHOST"
 BACK: Final = "IP_RPFILTER"
 COPY: Final = "PACKET_SOCK_ERROR"
@@ -69,7 +65,6 @@ QUEUES: Final = (
 )  # fmt: skip
 # the TTL or hop limit, or another field of the header of IP
 HOPS: Final = ("IP_INHDR", "IPV6_NDISC_HOP_LIMIT", "TCP_MINTTL")
-PROGRAMMED: Final = "run_lwt_bpf"  # the place of what a program of a route drops
 FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind", "cut")  # of a drop
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
@@ -100,59 +95,6 @@ def refined(seen: Seen) -> Any:
             fields = {name: told[name] for name in FIELDS if name in told}
             seen = seen._replace(drop=replace(drop, exact=True, **words, **fields))
     return seen.drop
-
-
-def _hooked(seen: Seen) -> Told:
-    """The BPF programs at the hook or interface, where no rule or filter is known to drop."""
-    found = _programs(seen)
-    if not found or seen.drop.filters:
-        return NOT
-    first, _, place = found.most_common(1)[0][0].partition("@")
-    number = place.rpartition("/")[2]
-    return {"first": first, "place": place, "number": number, "programs": most(found)}
-
-
-def _first(seen: Seen) -> Told:
-    """The program of XDP at the interface."""
-    return _hooked(seen) if "_xdp" in seen.drop.place else NOT
-
-
-def _grouped(seen: Seen) -> Told:
-    """The BPF programs of the receivers' control groups."""
-    found = _programs(seen)
-    if not found:
-        return NOT
-    first = found.most_common(1)[0][0]
-    named = most(Counter({program(one): count for one, count in found.items()}))
-    return {"name": first.partition("@")[0], "first": program(first), "programs": named}
-
-
-def _sending(seen: Seen) -> Told:
-    """The BPF programs of the senders' control groups, and who sends."""
-    found = _grouped(seen)
-    if not found:
-        return NOT
-    to = {(row.to, str(row.to_port)) for row in seen.rows}
-    who = Counter[str]()
-    for call in seen.host.frame.rows("failed_calls"):
-        if (call.address, call.port) in to and call.error != OPENED:
-            who[f"{call.process}[{call.pid}]"] += call.events
-    sole = len(_programs(seen)) == 1
-    return {
-        **found,
-        "who": most(who) or "its processes",
-        "verb": "rejects" if sole else "may reject",
-        "raises": again(seen),
-    }
-
-
-def _programs(seen: Seen) -> Counter[str]:
-    """The packets by BPF program that may have dropped them, as NAME@PLACE."""
-    found = Counter[str]()
-    for row in seen.rows:
-        for one in filter(None, row.by.split(",")):
-            found[one] += row.packets
-    return found
 
 
 def _filters(seen: Seen) -> Told:
@@ -229,84 +171,6 @@ def _behind(seen: Seen) -> Told:
     return next(({"reader": f"{row.name}[{row.pid}]"} for row in found), NOT)
 
 
-def _foremost(seen: Seen) -> Row | None:
-    """The packets of the most frequent kind of which port and addresses are known."""
-    known = (row for row in seen.rows if row.to and row.port and row.to_port)
-    return max(known, key=lambda one: one.packets, default=None)
-
-
-def _holders(host: Host, row: Row) -> Iterator[tuple[str, tuple[str, str] | None]]:
-    """Who has sockets at the port of a packet, and why one does not take it with what cures that.
-
-    None: it takes it. net/ipv4/udp.c, compute_score(): the device, the address and the connected
-    peer must match.
-    """
-    names = owners(host.frame)
-    for one in host.frame.rows(f"sockets_{row.protocol}"):
-        if one.local_port != row.to_port or (row.protocol == "tcp" and one.state != "listen"):
-            continue
-        missed: tuple[str, str] | None
-        if row.protocol == "udp" and one.remote_port:
-            peer = address(one.remote), one.remote_port
-            only = f"for {end(one.remote, one.remote_port)} only"
-            missed = only, "let the sender answer from that address and port"
-            missed = None if peer == (address(row.source), row.source_port) else missed
-        else:
-            missed = misses(host, one, row.to, arrives(host, row))
-        if missed is not None and missed[0] == "only":
-            missed = f"at {one.local} only", missed[1]
-        yield names.get(one.inode, "a program"), missed
-
-
-def _swallowed(seen: Seen) -> Told:
-    """The local route that takes packets for an address that is not of this host (AnyIP)."""
-    row, host = _foremost(seen), seen.host
-    if row is None or host.local(row.to) or address(row.to).is_multicast:
-        return NOT
-    found = lookup(host, Question(row.to, row.source, arrives(host, row)))
-    if found.kind != "local" or found.doubt:
-        return NOT
-    first = found.routes[0]
-    return {"to": row.to, "route": first.to, "table": first.table, "nic": first.interface or "lo"}
-
-
-def _choosy(seen: Seen) -> Told:
-    """The sockets at its port, if each takes others only, and says which."""
-    row, said, cures = _foremost(seen), [], []
-    for who, missed in () if row is None else _holders(seen.host, row):
-        if missed is None:
-            return NOT
-        said.append(f"{who} has it {missed[0]}")
-        cures.append(f"{missed[1][0].upper()}{missed[1][1:]}")
-    if row is None or not said:
-        return NOT
-    return {
-        "port": f"{row.protocol} port {row.to_port}", "first": said[0], "cure": cures[0],
-        "sockets": most(Counter(said)), "list": f"ss -anp{row.protocol[0]} sport = :{row.to_port}",
-    }  # fmt: skip
-
-
-def _closed(seen: Seen) -> Told:
-    """The one port of TCP at which nothing listens; not one from which this host may connect."""
-    row = _foremost(seen)
-    if row is None or row.protocol != "tcp" or row.to_port in (chosen(seen.facts.sysctls) or ()):
-        return NOT
-    if {one.to_port for one in seen.rows} != {row.to_port} or any(_holders(seen.host, row)):
-        return NOT
-    who = few(sorted({one.source for one in seen.rows}), 2)
-    return {"port": f"tcp port {row.to_port}", "who": who}
-
-
-def _steered(seen: Seen) -> Told:
-    """The program that looks for a socket before the kernel, where one would take the packet."""
-    row = _foremost(seen)
-    taking = [] if row is None else [who for who, why in _holders(seen.host, row) if why is None]
-    found = _hooked(seen) if taking else NOT
-    if row is None or not found:
-        return NOT
-    return {**found, "port": f"{row.protocol} port {row.to_port}", "who": taking[0]}
-
-
 def _unkeyed(seen: Seen) -> Told:
     """The IPsec policy that the packets meet, where the counter says that its state is missing."""
     rising = [one.now.reason for one in seen.host.frame.tables.get("xfrm", ())
@@ -327,7 +191,7 @@ def _rerouted(seen: Seen) -> Told:
 
     net/netfilter/nft_chain_route.c, nf_route_table_hook4(), drops then, as the table mangle does.
     """
-    row, frame = _foremost(seen), seen.host.frame
+    row, frame = foremost(seen), seen.host.frame
     if row is None or seen.drop.filters or row.protocol not in TRANSPORTS:
         return NOT
     place = row.to, row.to_port
@@ -341,34 +205,19 @@ def _rerouted(seen: Seen) -> Told:
     return NOT
 
 
-def _programmed(seen: Seen) -> Told:
-    """The BPF programs of the routes to where such packets go."""
-    found = Counter[str]()
-    for row in seen.rows:
-        found[route_programs(seen.host, row.to)] += row.packets
-    named = most(found) if seen.drop.place == PROGRAMMED else ""
-    return {"programs": named} if named else NOT
-
-
-def route_programs(host: Host, to: str) -> str:
-    """The BPF programs of the route to an address, in words; empty: none is known."""
-    routes = lookup(host, Question(to)).routes if to else ()
-    return next((f"{row.programs} of route {row.to}" for row in routes if row.programs), "")
-
-
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {
         "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
-        "untracked": untracked, "unported": unported, "hooked": _hooked, "rerouted": _rerouted,
+        "untracked": untracked, "unported": unported, "hooked": hooked, "rerouted": _rerouted,
         "cut": cut},
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
-        "grouped": _grouped,
+        "grouped": grouped,
     },
-    "BPF_CGROUP_EGRESS": {"sending": _sending},
-    "TC_INGRESS": {"filters": _filters, "attached": _hooked},
-    "TC_EGRESS": {"filters": _filters, "attached": _hooked},
+    "BPF_CGROUP_EGRESS": {"sending": sending},
+    "TC_INGRESS": {"filters": _filters, "attached": hooked},
+    "TC_EGRESS": {"filters": _filters, "attached": hooked},
     "QDISC_DROP": {
         "filters": _filters, "queue": _queue, "short": short, "sized": sized, "dead": dead,
         "down": down,
@@ -377,25 +226,14 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     OTHER: {"tagged": tagged, "ridden": ridden, "misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "VXLAN_INVALID_HDR": {"headed": headed}, "VXLAN_VNI_NOT_FOUND": {"numbered": numbered},
-    "LOCAL_MAC": {"twin": twin}, "XDP": {"first": _first},
+    "LOCAL_MAC": {"twin": twin}, "XDP": {"first": by_xdp},
     "FULL_RING": {"behind": _behind, "pauses": pauses},
     "NO_SOCKET": {
-        "swallowed": _swallowed, "choosy": _choosy, "steered": _steered, "closed": _closed},
+        "swallowed": swallowed, "choosy": choosy, "steered": steered, "closed": closed},
     "NOT_SPECIFIED": {
-        "joined": joined, "unflooded": unflooded, "programmed": _programmed, "unkeyed": _unkeyed,
-        "first": _first, "locked": locked},
+        "joined": joined, "unflooded": unflooded, "programmed": programmed, "unkeyed": _unkeyed,
+        "first": by_xdp, "locked": locked},
     # net/ipv4/ip_fragment.c, ip_frag_too_far()
     "FRAG_TOO_FAR": {"distant": lambda _: {"limit": "net.ipv4.ipfrag_max_dist"}},
     **{reason: {"rewritten": rewritten} for reason in (*SUMS, *HOPS)},
 }  # fmt: skip
-
-
-def arrives(host: Host, row: Row) -> str:
-    """The interface by which the packet came, or was to leave; empty: it is not known."""
-    link = host.numbered.get(row.interface)
-    return link.interface if link is not None else ""
-
-
-def most(counts: Counter[str]) -> str:
-    """The names with the highest counts, and how many others there are."""
-    return few((name for name, _ in counts.most_common()), MOST)

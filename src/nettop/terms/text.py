@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -20,6 +21,7 @@ Line = tuple[tuple[str, str], ...]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 LEVELS: Final = "▁▂▃▄▅▆▇█"
+NAMED: Final = 3  # names of a list that are told, where nothing else is said
 _LOST: Final = "\ufffd"
 _VARIATION: Final = range(0xFE00, 0xFE10)
 _VARIATIONS: Final = re.compile("[\ufe00-\ufe0f]")
@@ -354,6 +356,11 @@ def few(names: Iterable[str], most: int) -> str:
     named = [name for name in names if name]
     others = len(named) - most
     return ", ".join(named[:most]) + (f" and {others} more" if others > 0 else "")
+
+
+def most(counts: Counter[str], named: int = NAMED) -> str:
+    """The names with the highest counts, and how many others there are."""
+    return few((name for name, _ in counts.most_common()), named)
 
 
 def version(release: str) -> tuple[int, int] | None:

@@ -15,12 +15,12 @@ from ...collect.failed_calls import FILE, PEER, SIZE
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
+from ...terms.text import NAMED, most
 from .. import Facts
 from ..call_ends import READS
 from ..call_reasons import BINDS, DATAGRAM, exact, valued
 from ..connections import CURE, leak
 from ..counters import grown
-from ..drop_causes import MOST, most
 from ..flow_words import total
 from ..host_names import named
 from ..kind import Kind
@@ -259,7 +259,7 @@ def _call(
     every = every / 2 if here and every is not None else every
     who = f"{process}[{pid}]" if pid else process
     pid = pid or entries[-1].now.pid
-    addresses = tuple({address: 0 for (address, _), _ in ends.most_common(MOST) if address})
+    addresses = tuple({address: 0 for (address, _), _ in ends.most_common(NAMED) if address})
     means, cause, advice = (
         _exact(text, pid, ends, given) for text in (said.means, said.cause, said.advice)
     )

@@ -15,13 +15,14 @@ from ...collect.ways import Question
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
-from ...terms.text import few
+from ...terms.text import NAMED, few, most
 from .. import Facts
 from ..counters import grown
-from ..drop_causes import BACK, COPY, MOST, OTHER, Seen, arrives, most, refined
+from ..drop_causes import BACK, COPY, OTHER, Seen, refined
 from ..flow_words import end, owners, total
 from ..kind import Kind
 from ..peers import dropped
+from ..socket_causes import arrives
 from ..way.flow import Host, address
 from ..way.lookup import routed
 from ..way.steps.listener import listeners, misses
@@ -157,7 +158,7 @@ def _drop(
         id=f"{reason}/{place}" if place else reason, reason=reason, place=place, kind=words.kind,
         means=words.means, cause=words.cause, rests=words.rests,
         advice=_ETH0.sub(nic or "eth0", words.advice),
-        rule=words.rule, whose=few(whose, MOST), ports=tuple(ports[:MOST]), of=most(ends) or None,
+        rule=words.rule, whose=few(whose, NAMED), ports=tuple(ports[:NAMED]), of=most(ends) or None,
         nics=most(nics), nic=nic, peers=dropped(host, (entry.now for entry in entries)),
         raises=tuple({
             one: 0 for protocol, _ in foremost
