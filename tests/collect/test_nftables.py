@@ -68,6 +68,10 @@ def test_what_a_rule_tests_of_connections_is_told() -> None:
     (row,) = parsed(state, mask, MATCH, many, counter(5), verdict(DROP))
     assert row.tests == "ct state invalid,related, ct count over 20"
     assert row.told == "inet/t/in/7 (ct state invalid,related, ct count over 20)"
+    tally = expression("counter", be64(1, 0), be64(2, 9))  # of an element
+    for each in (nest(7, many[4:]), nest(10, tally, many)):
+        (row,) = parsed(MATCH, expression("dynset", each), counter(5), verdict(DROP))
+        assert (row.tests, row.limited, row.packets) == ("ct count over 20", True, 5)
     mark = expression("ct", be32(2, 3), be32(1, 1))
     (row,) = parsed(mark, mask, counter(5), verdict(DROP))
     assert (row.tests, row.told) == ("", "inet/t/in/7")

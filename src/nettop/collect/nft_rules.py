@@ -45,7 +45,7 @@ _KNOWN: Final[dict[str, codec.Table]] = {
     "fib": {1: Field("register", _RAW), 2: Field("result", _RAW), 3: Field("flags", _RAW)},
     "quota": nftables.QUOTA,
     "limit": nftables.LIMIT,
-    "dynset": {7: Field("each", "nest", {1: Field("name", "text"), 2: Field("data", _RAW)})},
+    "dynset": nftables.DYNSET,
     "objref": nftables.OBJECT,
 }  # fmt: skip
 
@@ -103,7 +103,8 @@ def _words(expression: Attributes, *, six: bool) -> tuple[Words, ...]:
             revision = int.from_bytes(values.get("revision", b""), "big")
             return _xtables.words(name, values["name"], revision, values.get("info", b""), six=six)
         if name == "dynset":  # what limits each element of a set
-            return (("dynset",), *(_words(values["each"], six=six) if "each" in values else ()))
+            inner = nftables.elements(expression)
+            return (("dynset",), *(words for one in inner for words in _words(one, six=six)))
         words = [_word(values[field.name]) for field in known.values() if field.name in values]
     except (KeyError, ValueError):  # a scrubbed recording has zeros
         return ((name, "?"),)

@@ -38,6 +38,11 @@ LIMIT: Final[codec.Table] = {  # NFTA_LIMIT_*; kind 1: a rate of bytes; flag 1: 
 _EACH: Final = {1: "second", 60: "minute", 3600: "hour", 86_400: "day", 604_800: "week"}
 OBJECT: Final[codec.Table] = {1: Field("type", "raw"), 2: Field("name", "text")}
 _OBJECTS: Final = {2: "quota", 4: "limit", 5: "ct count"}  # NFT_OBJECT_*: those that a rule tests
+_EXPRESSION: Final[codec.Table] = {1: Field("name", "text"), 2: Field("data", "raw")}
+DYNSET: Final[codec.Table] = {  # what limits or counts each element of a set: one, or several
+    7: Field("each", "nest", _EXPRESSION),
+    10: Field("every", "nest", {1: Field("list", "many", _EXPRESSION)}),
+}  # fmt: skip
 _DATA: Final[codec.Table] = {1: Field("value", "raw")}
 _TESTED: Final[dict[str, codec.Table]] = {
     "cmp": {2: Field("op", "raw"), 3: Field("data", "nest", _DATA)},
@@ -180,8 +185,22 @@ def _ends(
 
 
 def _expressions(values: Attributes) -> Sequence[Attributes]:
-    found: Sequence[Attributes] = values.get("expressions", {}).get("list", ())
+    """The expressions of a rule, with the limits of each element of a set (`add @set { … }`).
+
+    Such a limit that is not exceeded ends the rule, as one of the rule itself does
+    (net/netfilter/nft_dynset.c, nft_dynset_eval()); a counter there counts an element.
+    """
+    found = []
+    for one in values.get("expressions", {}).get("list", ()):
+        found.append(one)
+        found += filter(lambda inner: inner.get("name") != "counter", elements(one))
     return found
+
+
+def elements(expression: Attributes) -> Sequence[Attributes]:
+    """What limits or counts each element of a set."""
+    inner = decoded(expression, DYNSET) if expression.get("name") == "dynset" else {}
+    return [inner["each"]] if "each" in inner else inner.get("every", {}).get("list", ())
 
 
 def _called(expressions: Sequence[Attributes]) -> str:
