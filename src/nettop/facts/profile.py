@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..terms.dataclass import dataclass
-from ..terms.units import many
+from ..terms.units import many, seconds
 from . import Profile
 from .counters import middle
 from .kinds.capture import Capture
@@ -57,7 +57,7 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     seen_text = f"mean packet {frame:.0f} bytes" if frame <= JUMBO else "offloaded segments"
     if trip is None:
         return Guess("server", seen_text)
-    seen_text += f", median round trip {f'{trip * 1e3:.3g} ms'}"
+    seen_text += f", median least round trip {seconds(trip)}"
     if frame > BULK_FRAME and trip > WAN_RTT:
         return Guess("bulk-wan", seen_text)
     if frame > BULK_FRAME and trip < LAN_RTT:
