@@ -103,3 +103,27 @@ def test_what_is_lost_or_fails_on_a_way_that_nothing_stops_is_told(
     step = _way._observed(source, way, seen, drops=True).steps[0]
     assert step.saw.startswith(told or way.steps[0].saw)
     assert (step.outcome == "suspect") is bool(told)
+
+
+@pytest.mark.parametrize(("call", "told"), [
+    ("listen;tcp; EADDRINUSE 7 5 here 0.0.0.0 80 new", True),
+    ("listen;tcp; EADDRINUSE 7 5 here 0.0.0.0 81 new", False),
+])  # fmt: skip
+def test_who_wants_the_port_of_another_program_is_no_doubt(
+    call: str, monkeypatch: pytest.MonkeyPatch, *, told: bool
+) -> None:
+    monkeypatch.setattr(half_open, "now", lambda _: [])
+    source: Any = SimpleNamespace(
+        counted=lambda name: f"2.000\n{call}\n" if name == "calls" else "2.000\n",
+        wait=lambda _: True,
+    )
+    seen = frame(**SOUND)
+    way = _way._observed(source, walk(Flow(NEAR, 80, FAR, "a0"), seen), seen, drops=True)
+    last = way.steps[-1]
+    assert (way.decider, way.suspect) == (None, None)
+    assert (last.place == "calls") is told
+    if told:
+        assert last.saw == (
+            "7 calls of new[5] for it failed while nettop looked (listen tcp, EADDRINUSE): Another "
+            "socket listens at the address and port: app[7] has bound 0.0.0.0:80"
+        )

@@ -115,14 +115,16 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
 def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
     """What was dropped of the packets of the flow meanwhile, and which calls for it failed.
 
-    The calls that got no answer are apart: a doubt of another step may say why. Of what is
+    The calls that got no answer are apart: a doubt of another step may say why. So are those of who
+    wants the port, which another program has. Of what is
     forwarded the source may be translated, and is not compared.
     """
     from dataclasses import replace
 
     from ..collect._counted import NORMAL
     from ..facts.joined import Joiner
-    from ..facts.way.flow import SILENT, SUSPECT, Step, address
+    from ..facts.used_ports import BINDS
+    from ..facts.way.flow import PASSES, SILENT, SUSPECT, Step, address
 
     flow, port, to = way.flow, str(way.flow.port or ""), str(address(way.flow.to))
 
@@ -136,7 +138,8 @@ def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
         ],
         "failed_calls": [
             one for one in frame.tables.get("failed_calls", ())
-            if ours(one.now.address, one.now.port)
+            if (one.now.call in BINDS and one.now.port == port and way.case in ("local", "input"))
+            or ours(one.now.address, one.now.port)
         ],
     }  # fmt: skip
     facts = Joiner().build(replace(frame, tables={**frame.tables, **own}))
@@ -149,10 +152,11 @@ def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
     silent = list[Step]()
     for call in sorted(facts.more.get("call", ()), key=lambda one: -one.events):
         again = "nettop why" in call.advice  # this very command
-        step = Step("calls", SUSPECT, f"{many(call.events, 'calls')} of {call.who} for it failed "
-                    f"while nettop looked ({call.called}, {call.error}): {call.means}",
-                    change="" if again else call.advice)  # fmt: skip
-        (silent if call.error in SILENT else told).append(step)
+        bind = call.call in BINDS  # another program has the port, and takes the packets
+        step = Step("calls", PASSES if bind else SUSPECT, f"{many(call.events, 'calls')} of "
+                    f"{call.who} for it failed while nettop looked ({call.called}, {call.error}): "
+                    f"{call.means}", change="" if again else call.advice)  # fmt: skip
+        (silent if bind or call.error in SILENT else told).append(step)
     return told, silent
 
 

@@ -17,7 +17,7 @@ from ...frame.rates import Entry, Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
 from ..call_ends import READS
-from ..call_reasons import BINDS, DATAGRAM, exact, valued
+from ..call_reasons import DATAGRAM, exact, valued
 from ..connections import CURE, leak
 from ..counters import grown
 from ..drop_causes import MOST, most
@@ -25,7 +25,7 @@ from ..flow_words import total
 from ..host_names import named
 from ..kind import Kind
 from ..peers import called, writer
-from ..used_ports import NO_ADDRESS, no_source
+from ..used_ports import BINDS, NO_ADDRESS, no_source
 from ..way.flow import Host
 
 CUT: Final = "tcp_cut"  # the counter of connections that this host ends by a reset
