@@ -98,7 +98,7 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
         with suppress(OSError, ValueError):
             seen[name] = collect.rows(name, source, {})
     with suppress(OSError, ValueError):
-        if way.case in ("input", "output"):
+        if way.case != "forward":
             seen["half_open"] = half_open.now(source)
     if seen:
         read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}
