@@ -84,10 +84,12 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..host.bpf.arp import hops
 
     step, open_, doubted = None, way.decider is None, way.suspect
+    before: dict[str, Sequence[Any]] = {}
     seen: dict[str, Sequence[Any]] = {}
     for name in COUNTED if drops else ():
         with suppress(OSError, ValueError):  # without the rights nothing is known of it
-            collect.rows(name, source, {})
+            before[name] = collect.rows(name, source, {})
+    began = source.now()
     with suppress(OSError):
         if open_ and way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
@@ -101,7 +103,9 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
         if way.case != "forward":
             seen["half_open"] = half_open.now(source)
     if seen:
-        read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}
+        past = {name: entries(rows, (), 0.0) for name, rows in before.items()}
+        took = source.now() - began
+        read = {name: entries(rows, past.get(name, ()), took) for name, rows in seen.items()}
         frame = replace(frame, tables={**frame.tables, **read})
         way = walk(way.flow, frame)
     if step is not None:
@@ -241,7 +245,7 @@ TABLES: Final = (
     "addresses", "filters", "link_stats", "links", "namespaces", "processes", "program_queues",
     "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
 )  # fmt: skip
-COUNTED: Final = ("drop_reasons", "failed_calls")
+COUNTED: Final = ("drop_reasons", "failed_calls", "conntrack")
 LOOK: Final = 2.0  # s: a SYN is sent again after one
 MOST: Final = 6  # rounds: an answer may lead to one more question
 
