@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..facts.way import Flow, Step, Way
     from ..frame.rates import Frame
 
-_STEP = "place outcome saw command change"
+_STEP = "place outcome saw rule command change"
 ASKED: Final = ("neighbour",)  # a step of which what arrives meanwhile may tell more
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 
@@ -202,6 +202,7 @@ def text(way: Way) -> list[str]:
     out = _wrapped(way.headline, "", "  ")
     decider = way.decider or way.suspect
     if decider is not None:
+        out += _wrapped(decider.rule, "  rule:     ", "            ") if decider.rule else []
         out += [f"  shown by: {safe(decider.command)}"] if decider.command else []
         out += _wrapped(decider.change, "  change:   ", "            ") if decider.change else []
     out.append("")
