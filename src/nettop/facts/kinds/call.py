@@ -276,7 +276,7 @@ def _call(
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
         beside=any((how, who, at) in others for how, who, _, at, _ in tried),
-        raises=(CUT,) if here else (),
+        raises=(*((CUT,) if here else ()), *said.counters.split()),
     )  # fmt: skip
 
 
