@@ -119,6 +119,17 @@ def test_a_call_that_this_host_itself_resets_explains_the_counter() -> None:
     assert causes["connections-end-in-resets"] == "calls-fail@portal[8]/recvfrom/ECONNRESET"
 
 
+def test_sends_that_are_refused_explain_the_packets_that_they_count_as_discarded() -> None:
+    call = {"id": "app[8]/sendto/ECONNREFUSED", "kind": "refused", "means": "refused", "share": 0.5,
+            "events": 50, "per_s": 10.0, "raises": ("OutDiscards",)}  # fmt: skip
+    for rate, explained in ((10.0, True), (90.0, False)):
+        failure = {"name": "OutDiscards", "events": rate, "least": 2}
+        found = findings(host={"ip_in": 10.0}, calls=[call], failures=[failure])
+        causes = {one.rule: one.cause for one in found}
+        told = "calls-fail@app[8]/sendto/ECONNREFUSED" if explained else ""
+        assert causes["counted-as-failed"] == told
+
+
 def test_a_change_that_the_cause_has_is_not_told_again_for_its_symptom() -> None:
     host = {"listen_overflows": 98.0, "listen_drops": 98.0, "syn_drops": 98.0, "tcp_passive": 38.0,
             "syn_cookies": 17.0, "full_backlog": 8, "full_waiting": 0}  # fmt: skip

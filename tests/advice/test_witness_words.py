@@ -21,6 +21,7 @@ from nettop.advice.rules.load import load
 from nettop.collect import drop_reasons, failed_calls, snmp
 from nettop.config import rules_folder
 from nettop.facts import accounting, call_ends, call_reasons, drop_causes, used_ports
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters
 from nettop.host.bpf import names
 
@@ -37,7 +38,7 @@ _FILES = {
     "failed-calls.toml": (
         "call",
         {"calls", "errno"},
-        {"rule", "seen", "family", "argument"},
+        {"rule", "seen", "family", "argument", "counters"},
         ("fault", "refused", "aborted", "returned", "normal"),
     ),
 }
@@ -89,6 +90,13 @@ def test_each_entry_is_complete_and_short(file: str) -> None:
         assert entry["advice"].endswith("."), entry
         for sentence in re.split(r"(?<=\.) ", f"{entry['cause']} {entry['advice']}"):
             assert len(sentence) <= _SENTENCE, sentence
+
+
+def test_each_counter_that_a_failed_call_raises_is_known() -> None:
+    named = (config.rules_folder() / "counters.toml").read_text("utf-8")
+    for entry in _entries("failed-calls.toml"):
+        for name in entry.get("counters", "").split():
+            assert name in HostFact.__dataclass_fields__ or f".{name}" in named, name
 
 
 def test_each_advice_on_a_lost_or_refused_packet_names_a_command() -> None:

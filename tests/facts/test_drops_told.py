@@ -13,7 +13,6 @@ from nettop.collect import (
     drop_reasons,
     fdb,
     groups,
-    link_stats,
     nft_hooks,
     nft_rules,
     nftables,
@@ -210,40 +209,6 @@ def test_a_local_route_that_takes_what_is_for_other_hosts_is_named(to: str, *, t
             "and no socket does"
         )
         assert "`ip route del local 10.9.0.0/25 dev lo table 255`" in one.advice
-
-
-@pytest.mark.parametrize(("port", "extensions", "means"), [
-    (4789, "", "The VXLAN header does not fit the interface: vx0 (no extension)"),
-    (4789, "gbp", "The VXLAN header does not fit the interface: vx0 (gbp)"),
-    (8472, "", "The VXLAN header is not valid"),
-])  # fmt: skip
-def test_the_vxlan_whose_header_does_not_fit_is_named(
-    port: int, extensions: str, means: str
-) -> None:
-    vxlan = link("vx0", 7, kind="vxlan", tunnel_port=4789, extensions=extensions)
-    row = seen("VXLAN_INVALID_HDR", "vxlan_rcv", to_port=port)
-    assert told(row, links=[*SOUND["links"], vxlan]).means == means
-
-
-def test_the_identifiers_that_vxlans_at_the_port_have_are_named() -> None:
-    vxlan = link("vx0", 7, kind="vxlan", tunnel_port=4789, tunnel_id=20)
-    row = seen("VXLAN_VNI_NOT_FOUND", "vxlan_rcv", to_port=4789)
-    means = "No VXLAN interface has the network identifier that arrives (vx0 has 20)"
-    assert told(row, links=[*SOUND["links"], vxlan]).means == means
-
-
-@pytest.mark.parametrize(("sent", "named"), [(0, True), (40, False)])
-def test_another_host_has_the_mac_of_a_vxlan_that_sends_nothing(sent: int, *, named: bool) -> None:
-    vxlan = link("vx0", 2, kind="vxlan", address="02:00:00:00:00:07", tunnel_remote="10.0.0.2")
-    row = replace(seen("LOCAL_MAC", "vxlan_rcv"), protocol="arp", port="")
-    none: Any = dict.fromkeys(link_stats.Row.__dataclass_fields__)
-    rows = [link_stats.Row(**{**none, "interface": "vx0", "tx_packets": n}) for n in (0, sent)]
-    moved = entries(rows[1:], entries(rows[:1], (), 0.0), 1.0)
-    dropped = entries([row], entries([replace(row, packets=0)], (), 0.0), 1.0)
-    one = told(row, links=[vxlan], entries_of={"link_stats": moved, "drop_reasons": dropped})
-    assert one.exact is named
-    if named:
-        assert one.means == "Another host behind 10.0.0.2 has the MAC 02:00:00:00:00:07 of vx0"
 
 
 @pytest.mark.parametrize(("where", "fails", "found"), [

@@ -38,6 +38,7 @@ from nettop.host.bpf import arguments, interfaces, names
     ("sendto", errno.EMSGSIZE, (0, 4, 132), b"", "bytes=262144,sctp"),
     ("sendto", errno.EMSGSIZE, (0, 4, 17), b"", "bytes=262144"),
     ("bind", errno.EADDRINUSE, (0, 0, 6), b"", "tcp"),
+    ("listen", errno.EADDRINUSE, (0, 0, 6), b"", "tcp"),
 ])  # fmt: skip
 def test_the_argument_of_a_call_is_a_word(
     call: str, error: int, halves: tuple[int, int, int], name: bytes, word: str

@@ -70,6 +70,13 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
         name = udp.getsockname()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             tried(lambda: other.bind(name))
+    with socket.socket() as door, socket.socket() as late:
+        for one in (door, late):
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(door.getsockname() if one is late else (NEAR, 0))
+        number = door.getsockname()[1]
+        door.listen()
+        tried(late.listen)
     every = rows(counter)
     found = {(row.call, row.error): row for row in every}
     assert found["setsockopt", "ENOENT"].argument == "TCP_CONGESTION=no-such-one"
@@ -83,6 +90,8 @@ def test_the_argument_that_decides_is_told(counter: calls.Counter) -> None:
     assert {(found["write", "EMSGSIZE"].address, found["write", "EMSGSIZE"].port)} == {(NEAR, "9")}
     held = [row for row in every if (row.call, row.error) == ("bind", "EADDRINUSE")]
     assert sorted(row.argument for row in held) == ["tcp", "udp"]
+    taken = found["listen", "EADDRINUSE"]
+    assert (taken.argument, taken.address, taken.port) == ("tcp", NEAR, str(number))
 
 
 def test_what_sets_up_an_interface_is_told_and_no_other_command_or_file(

@@ -88,6 +88,7 @@ class Words(NamedTuple):
     advice: str = ""
     rests: str = ""  # the source that says so
     rule: str = ""  # the rule that explains it
+    counters: str = ""  # that each failed call raises as well
 
     @property
     def normal(self) -> bool:

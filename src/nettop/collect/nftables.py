@@ -68,7 +68,7 @@ _PARTS: Final[Mapping[tuple[int | None, ...], str]] = {  # which packets of a fl
 _OFFSET: Final = "ip frag-off"
 _ARP: Final[Mapping[tuple[int | None, ...], str]] = {(1, 6, 2): "arp operation"}
 _FRAGMENT: Final = 44  # the header of a fragment of IPv6
-_SIGNS: Final = ("", "!= ", "< ", "<= ", "> ", ">= ")  # NFT_CMP_*
+SIGNS: Final = ("", "!= ", "< ", "<= ", "> ", ">= ")  # NFT_CMP_*
 _UNNAMED: Final = "__set"  # a set that nft made of a list in the rule
 _LOOKUP: Final = {1: Field("set", "text"), 3: Field("to", "raw"), 5: Field("flags", "raw")}
 # NFTA_MATCH_* and NFTA_TARGET_*: of iptables
@@ -297,7 +297,7 @@ def tested(expressions: Sequence[Attributes], family: str) -> str:
         elif name == "meta":
             part = _META.get(_number(values.get("key")) or 0, "")
         elif name == "cmp" and part and "op" in values:
-            sign = _SIGNS[min(_number(values["op"]) or 0, len(_SIGNS) - 1)]
+            sign = SIGNS[min(_number(values["op"]) or 0, len(SIGNS) - 1)]
             value = _number(_ordered(values.get("data", {}).get("value", b""), part)) or 0
             means = ": fragments" if part.startswith(_OFFSET) and sign == "!= " else ""
             found.append(f"{part} {sign}{value}{means}")
@@ -315,11 +315,14 @@ def _ordered(raw: bytes, part: str) -> bytes:
     return raw[::-1] if part.startswith("meta") and sys.byteorder == "little" else raw
 
 
-def _states(mask: bytes) -> str:
+def states(mask: bytes) -> str:
     """The states of connections whose bits a mask has; empty: none."""
     bits = int.from_bytes(mask, sys.byteorder)
-    states = ",".join(word for bit, word in _STATES.items() if bits & bit)
-    return f"ct state {states}" if states else ""
+    return ",".join(word for bit, word in _STATES.items() if bits & bit)
+
+
+def _states(mask: bytes) -> str:
+    return f"ct state {named}" if (named := states(mask)) else ""
 
 
 def _of_old(does: Sequence[_xtables.Words]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..facts.way import Flow, Step, Way
     from ..frame.rates import Frame
 
-_STEP = "place outcome saw command change"
+_STEP = "place outcome saw rule command change"
 ASKED: Final = ("neighbour",)  # a step of which what arrives meanwhile may tell more
 _MARKS = {"passes": "·", "stops": "✗", "hidden": "?", "suspect": "!"}
 
@@ -84,10 +84,12 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
     from ..host.bpf.arp import hops
 
     step, open_, doubted = None, way.decider is None, way.suspect
+    before: dict[str, Sequence[Any]] = {}
     seen: dict[str, Sequence[Any]] = {}
     for name in COUNTED if drops else ():
         with suppress(OSError, ValueError):  # without the rights nothing is known of it
-            collect.rows(name, source, {})
+            before[name] = collect.rows(name, source, {})
+    began = source.now()
     with suppress(OSError):
         if open_ and way.case in ("output", "forward") and way.interface is not None:
             step = loop(way, hops(way.interface, way.flow.to))
@@ -98,10 +100,12 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
         with suppress(OSError, ValueError):
             seen[name] = collect.rows(name, source, {})
     with suppress(OSError, ValueError):
-        if way.case in ("input", "output"):
+        if way.case != "forward":
             seen["half_open"] = half_open.now(source)
     if seen:
-        read = {name: entries(rows, (), 0.0) for name, rows in seen.items()}
+        past = {name: entries(rows, (), 0.0) for name, rows in before.items()}
+        took = source.now() - began
+        read = {name: entries(rows, past.get(name, ()), took) for name, rows in seen.items()}
         frame = replace(frame, tables={**frame.tables, **read})
         way = walk(way.flow, frame)
     if step is not None:
@@ -115,14 +119,16 @@ def _observed(source: Source, way: Way, frame: Frame, *, drops: bool) -> Way:
 def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
     """What was dropped of the packets of the flow meanwhile, and which calls for it failed.
 
-    The calls that got no answer are apart: a doubt of another step may say why. Of what is
+    The calls that got no answer are apart: a doubt of another step may say why. So are those of who
+    wants the port, which another program has. Of what is
     forwarded the source may be translated, and is not compared.
     """
     from dataclasses import replace
 
     from ..collect._counted import NORMAL
     from ..facts.joined import Joiner
-    from ..facts.way.flow import SILENT, SUSPECT, Step, address
+    from ..facts.used_ports import BINDS
+    from ..facts.way.flow import PASSES, SILENT, SUSPECT, Step, address
 
     flow, port, to = way.flow, str(way.flow.port or ""), str(address(way.flow.to))
 
@@ -136,7 +142,8 @@ def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
         ],
         "failed_calls": [
             one for one in frame.tables.get("failed_calls", ())
-            if ours(one.now.address, one.now.port)
+            if (one.now.call in BINDS and one.now.port == port and way.case in ("local", "input"))
+            or ours(one.now.address, one.now.port)
         ],
     }  # fmt: skip
     facts = Joiner().build(replace(frame, tables={**frame.tables, **own}))
@@ -149,10 +156,11 @@ def _lost(way: Way, frame: Frame) -> tuple[list[Step], list[Step]]:
     silent = list[Step]()
     for call in sorted(facts.more.get("call", ()), key=lambda one: -one.events):
         again = "nettop why" in call.advice  # this very command
-        step = Step("calls", SUSPECT, f"{many(call.events, 'calls')} of {call.who} for it failed "
-                    f"while nettop looked ({call.called}, {call.error}): {call.means}",
-                    change="" if again else call.advice)  # fmt: skip
-        (silent if call.error in SILENT else told).append(step)
+        bind = call.call in BINDS  # another program has the port, and takes the packets
+        step = Step("calls", PASSES if bind else SUSPECT, f"{many(call.events, 'calls')} of "
+                    f"{call.who} for it failed while nettop looked ({call.called}, {call.error}): "
+                    f"{call.means}", change="" if again else call.advice)  # fmt: skip
+        (silent if bind or call.error in SILENT else told).append(step)
     return told, silent
 
 
@@ -194,6 +202,7 @@ def text(way: Way) -> list[str]:
     out = _wrapped(way.headline, "", "  ")
     decider = way.decider or way.suspect
     if decider is not None:
+        out += _wrapped(decider.rule, "  rule:     ", "            ") if decider.rule else []
         out += [f"  shown by: {safe(decider.command)}"] if decider.command else []
         out += _wrapped(decider.change, "  change:   ", "            ") if decider.change else []
     out.append("")
@@ -237,7 +246,7 @@ TABLES: Final = (
     "addresses", "filters", "link_stats", "links", "namespaces", "processes", "program_queues",
     "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
 )  # fmt: skip
-COUNTED: Final = ("drop_reasons", "failed_calls")
+COUNTED: Final = ("drop_reasons", "failed_calls", "conntrack")
 LOOK: Final = 2.0  # s: a SYN is sent again after one
 MOST: Final = 6  # rounds: an answer may lead to one more question
 

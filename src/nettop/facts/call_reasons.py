@@ -22,11 +22,10 @@ from .counters import grown
 from .flow_words import owners, total
 from .peers import program, setting
 from .program_causes import PROGRAMMED, route_programs
-from .used_ports import SENDS, holder, none_left
+from .used_ports import BINDS, SENDS, holder, none_left
 from .way.chains import filtered
 from .way.flow import FILTERED, Host
 
-BINDS: Final = ("bind", "listen")  # what a service begins with
 TRANSPORTS: Final = ("tcp", "udp")  # whose sockets are read
 DATAGRAM: Final = "datagram"  # one that ICMP answers, whose sender is not known
 _DNS: Final = "53"

@@ -15,8 +15,11 @@ from ..collect.qdiscs import Row
 from ..terms import units
 from ..terms.text import few
 from .kinds.qdisc import FULL, LEAST, LONGEST, paced
+from .way import Flow, walk
 from .way.steps.queue import BOUNDS, HEADER, needed
 
+TRANSPORTS: Final = ("tcp", "udp")
+UNFILLED: Final = "NO_TX_TARGET"  # the reason of a VXLAN without an entry
 MEANT: Final = 0.5  # of the frames for others: if most are for an interface of this host
 BRIDGED: Final = "br_handle_frame_finish"  # the place
 SHOWN: Final = 3  # VLAN interfaces that are named
@@ -41,6 +44,19 @@ def numbered(seen: Any) -> Mapping[str, Any]:
             if one.kind == "vxlan" and one.tunnel_port in ports and one.tunnel_id)  # fmt: skip
     listed = ", ".join(told)
     return {"tunnels": listed} if listed else {}
+
+
+def walked(seen: Any, place: str, counter: str) -> Mapping[str, Any]:
+    """The step at this place on the way of most such packets, and the counter that they raise."""
+    row = max(seen.rows, key=lambda one: one.packets)
+    if not row.to or row.protocol not in TRANSPORTS:
+        return {}
+    way = walk(Flow(row.to, row.to_port, row.source, protocol=row.protocol), seen.host.frame)
+    for step in way.steps:
+        if step.place == place and step.change:
+            saw, change = (f"{text[0].upper()}{text[1:]}" for text in (step.saw, step.change))
+            return {"saw": saw, "command": step.command, "change": change, "raises": (counter,)}
+    return {}
 
 
 def twin(seen: Any) -> Mapping[str, Any]:

@@ -20,6 +20,8 @@ from . import Facts
 from .cut_connections import cut
 from .device_causes import (
     MEANT,
+    TRANSPORTS,
+    UNFILLED,
     dead,
     down,
     headed,
@@ -33,6 +35,7 @@ from .device_causes import (
     tagged,
     twin,
     unflooded,
+    walked,
 )
 from .filter_causes import (
     SUMS,
@@ -68,7 +71,6 @@ HOPS: Final = ("IP_INHDR", "IPV6_NDISC_HOP_LIMIT", "TCP_MINTTL")
 FIELDS: Final = ("filters", "rules", "nic", "rule", "raises", "kind", "cut")  # of a drop
 DISCARDED: Final = "dst_discard_out"  # the place of what a route or an IPsec policy discards
 KEYLESS: Final = "XfrmOutNoStates"  # the counter of packets for whose policy there is no state
-TRANSPORTS: Final = ("tcp", "udp")
 _SHAPER: Final = "shaper-limits"  # the rule
 
 
@@ -175,15 +177,7 @@ def _unkeyed(seen: Seen) -> Told:
     """The IPsec policy that the packets meet, where the counter says that its state is missing."""
     rising = [one.now.reason for one in seen.host.frame.tables.get("xfrm", ())
               if one.now.reason == KEYLESS and one.rate("packets")]  # fmt: skip
-    row = max(seen.rows, key=lambda one: one.packets)
-    if seen.drop.place != DISCARDED or not rising or not row.to or row.protocol not in TRANSPORTS:
-        return NOT
-    way = walk(Flow(row.to, row.to_port, row.source, protocol=row.protocol), seen.host.frame)
-    step = next((one for one in way.steps if one.place == "ipsec" and one.change), None)
-    if step is None:
-        return NOT
-    saw, change = (f"{text[0].upper()}{text[1:]}" for text in (step.saw, step.change))
-    return {"saw": saw, "command": step.command, "change": change, "raises": (KEYLESS,)}
+    return walked(seen, "ipsec", KEYLESS) if seen.drop.place == DISCARDED and rising else NOT
 
 
 def _rerouted(seen: Seen) -> Told:
@@ -226,6 +220,7 @@ CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     OTHER: {"tagged": tagged, "ridden": ridden, "misaddressed": _misaddressed},
     COPY: {"unread": _unread},
     "VXLAN_INVALID_HDR": {"headed": headed}, "VXLAN_VNI_NOT_FOUND": {"numbered": numbered},
+    UNFILLED: {"unfilled": lambda seen: walked(seen, "fdb", "tx_dropped")},
     "LOCAL_MAC": {"twin": twin}, "XDP": {"first": by_xdp},
     "FULL_RING": {"behind": _behind, "pauses": pauses},
     "NO_SOCKET": {

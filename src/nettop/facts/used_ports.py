@@ -24,6 +24,7 @@ from ..frame.rates import Frame
 from .flow_words import EVERYWHERE, end, owners
 from .single import triple
 
+BINDS: Final = ("bind", "listen")  # what a service begins with
 SENDS: Final = ("sendto", "sendmsg", "sendmmsg", "write", "writev")
 LAST_PORT: Final = 65_535
 OWN_RANGE: Final = failed_calls.RANGE.removesuffix("=")
@@ -127,7 +128,7 @@ def none_left(
     address = end[0].removeprefix("::ffff:")
     if address in ("", failed_calls.UNIX):
         return None
-    if call == "bind" and error == "EADDRINUSE" and end[1] in ("", "0"):
+    if call in BINDS and error == "EADDRINUSE" and end[1] in ("", "0"):
         return _for_all(said, address, protocol, frame)
     if call == "connect" and error == "EAGAIN":
         return _for_all(said, "", UDP, frame)

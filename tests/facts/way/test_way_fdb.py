@@ -14,14 +14,15 @@ TO = "10.9.0.2"
 
 
 def walked(
-    over: str, *rows: Row, remote: str = "reachable", near: str = "reachable", **port: Any
-) -> Way:
+    over: str, *rows: Row, remote: str = "reachable", near: str = "reachable", vni: int = 42,
+    **port: Any,
+) -> Way:  # fmt: skip
     """The way to a neighbour on `x0`, with these entries; `b0` is a port if it is a bridge."""
     more = {"master": "x0", "slave_kind": "bridge", "port_state": "forwarding", **port}
     below = link("b0", 3, **(more if over == "bridge" else {}))
     seen = [Neighbour("x0", TO, 4, near, MAC), Neighbour("a0", FAR, 4, remote)]
     return went(TO, frame(
-        links=[*SOUND["links"][:2], below, link("x0", 9, kind=over)], fdb=rows,
+        links=[*SOUND["links"][:2], below, link("x0", 9, kind=over, tunnel_id=vni)], fdb=rows,
         fib=[*SOUND["fib"], route("10.9.0.0/24", "x0", source=NEAR)], neighbour_states=seen,
     ))  # fmt: skip
 
@@ -105,6 +106,22 @@ def test_a_remote_end_that_does_not_answer_decides() -> None:
     assert decider.saw.endswith(f"to {FAR}, and no neighbour answers for {FAR} on a0")
     assert decider.neighbours == (f"{FAR}@a0",)
     assert walked("vxlan", far(OTHERS), remote="failed").decider is None  # one of several
+
+
+@pytest.mark.parametrize(("rows", "vni", "stops"), [
+    ((), 42, True), ((far("02:00:00:00:09:03"),), 42, True), ((far(OTHERS),), 42, False),
+    ((Row("x0", MAC, "", 0, None, "permanent"),), 42, False),  # a group of next hops
+    ((), 0, False),  # routes name the remote end
+])  # fmt: skip
+def test_a_vxlan_without_an_entry_for_the_address(rows: Any, vni: int, *, stops: bool) -> None:
+    decider = walked("vxlan", *rows, vni=vni).decider
+    assert (decider is not None) is stops
+    if decider is not None:
+        assert decider.saw == (
+            f"the VXLAN x0 has no remote end for {MAC}, the address of {TO}: no forwarding entry, "
+            f"and none for unknown addresses ({OTHERS})"
+        )
+        assert f"`bridge fdb append {MAC} dev x0 dst REMOTE`" in decider.change
 
 
 def test_the_entries_that_a_program_keeps_are_meant_so() -> None:

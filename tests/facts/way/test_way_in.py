@@ -17,12 +17,14 @@ from way_tables import (
     went,
 )
 
-from nettop.collect import addresses, link_stats
+from nettop.collect import addresses, half_open, link_stats, sysctls
 from nettop.collect.ways import Question
 from nettop.facts.way import HIDDEN, PASSES, STOPS, SUSPECT, Flow, questions
 
 ON = [switches("all", 1), switches("a0", 1), switches("b0", 1)]
 BEYOND = "10.1.0.9"
+NO_COOKIES = [sysctls.Row("net.ipv4.tcp_syncookies", "0"),
+              sysctls.Row("net.ipv4.tcp_max_syn_backlog", "8")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,18 @@ BEYOND = "10.1.0.9"
             "the accept queue of app[7] at 10.0.0.1:80 is full (129 of 128)",
             "app[7] must accept its connections",
         ),
+        (
+            {"half_open": [half_open.Row(NEAR, 80, 7)], "sysctls": NO_COOKIES},
+            (
+                "the SYN queue of app[7] at 10.0.0.1:80 is full (7 handshakes wait, "
+                "net.ipv4.tcp_max_syn_backlog has room for 7), and net.ipv4.tcp_syncookies is 0: "
+                "new ones are dropped"
+            ),
+            (
+                "sysctl -w net.ipv4.tcp_syncookies=1 keeps the service reachable, without it raise "
+                "net.ipv4.tcp_max_syn_backlog; limit clients that are not wanted before this host"
+            ),
+        ),
     ],
 )
 @pytest.mark.parametrize("origin", ["", FAR])
@@ -53,6 +67,15 @@ def test_a_listener_that_cannot_take_the_connection(
     decider = went(NEAR, frame(**changed), port=80, origin=origin).decider
     assert decider is not None
     assert (decider.place, decider.saw, decider.change) == ("listener", saw, change)
+
+
+@pytest.mark.parametrize("changed", [
+    {"half_open": [half_open.Row(NEAR, 80, 6)], "sysctls": NO_COOKIES},  # one place is left
+    {"half_open": [half_open.Row(NEAR, 80, 400)]},  # cookies
+    {"half_open": [half_open.Row(NEAR, 81, 400)], "sysctls": NO_COOKIES},
+])  # fmt: skip
+def test_a_syn_queue_with_room_stops_nothing(changed: dict[str, Any]) -> None:
+    assert went(NEAR, frame(**changed), port=80, origin=FAR).decider is None
 
 
 @pytest.mark.parametrize(("counted", "more", "doubt"), [

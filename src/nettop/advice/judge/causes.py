@@ -29,7 +29,7 @@ from ...facts.kinds.attempt import Attempt, Request
 from ...facts.kinds.bridge import Bridge
 from ...facts.kinds.call import Call
 from ...facts.kinds.destination import Destination
-from ...facts.kinds.drop import Drop
+from ...facts.kinds.drop import Drop, Failure
 from ...facts.kinds.firewall import LEAVING, Firewall, Xfrm
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.listener import Listener
@@ -214,6 +214,8 @@ def _counters(one: Found, drop: Drop | Call) -> Mapping[str, float | None]:
     """The rates of the counters that decide a finding: of the host, or where it drops."""
     if isinstance(one.fact, Xfrm):
         return {one.fact.reason: one.fact.drops}
+    if isinstance(one.fact, Failure):
+        return {one.fact.name: one.fact.events}
     here = isinstance(one.fact, Nic) and isinstance(drop, Drop) and one.fact.name == drop.nic
     if one.rule.over != HOST and not here:
         return {}

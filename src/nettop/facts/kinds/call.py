@@ -18,14 +18,14 @@ from ...terms.dataclass import dataclass
 from ...terms.text import NAMED, most
 from .. import Facts
 from ..call_ends import READS
-from ..call_reasons import BINDS, DATAGRAM, exact, valued
+from ..call_reasons import DATAGRAM, exact, valued
 from ..connections import CURE, leak
 from ..counters import grown
 from ..flow_words import total
 from ..host_names import named
 from ..kind import Kind
 from ..peers import called, writer
-from ..used_ports import NO_ADDRESS, no_source
+from ..used_ports import BINDS, NO_ADDRESS, no_source
 from ..way.flow import Host
 
 CUT: Final = "tcp_cut"  # the counter of connections that this host ends by a reset
@@ -276,7 +276,7 @@ def _call(
         per_s=total(grown(entry, "events") for entry in entries), share=share,
         opened=every if said.kind == ABORTED else None,
         beside=any((how, who, at) in others for how, who, _, at, _ in tried),
-        raises=(CUT,) if here else (),
+        raises=(*((CUT,) if here else ()), *said.counters.split()),
     )  # fmt: skip
 
 

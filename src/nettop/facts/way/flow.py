@@ -97,6 +97,7 @@ class Step:
     # "sender": it decides by who sends; "element": a set lists that very address; "rate": by how
     # many there are, so that who asks again gets through; or RENAMED
     picks: str = ""
+    rule: str = ""  # the text of the rule of the packet filter that decides
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ...collect.ways import Question
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from .. import Facts
-from ..device_causes import GROUPS
+from ..device_causes import GROUPS, UNFILLED
 from ..drop_causes import BACK, DISCARDED, HOPS
 from ..elsewhere import names
 from ..filter_causes import SUMS
@@ -179,8 +179,8 @@ def _beside(frame: Frame) -> Iterator[Question]:
     for row in frame.rows("drop_reasons"):
         if (row.reason, row.where) == (BACK, "here") and row.source:
             yield Question(row.source, protocol=row.protocol)
-        # the rules, or the IPsec policies, that it met
-        met = row.reason in (FILTERED, *SUMS, *HOPS) or row.place == DISCARDED
+        # the rules, the IPsec policies, or the forwarding entries that it met
+        met = row.reason in (FILTERED, UNFILLED, *SUMS, *HOPS) or row.place == DISCARDED
         met = met or (row.place in GROUPS and bool(row.to) and address(row.to).is_multicast)
         if met and row.where == "here" and row.to:
             yield Question(row.to)

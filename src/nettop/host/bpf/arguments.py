@@ -5,7 +5,7 @@
     sendto      MSG_FASTOPEN
     write …     the size where it was too large (in steps of `STEP`), of several parts the first;
                 and the protocol of the socket, unless it is UDP
-    bind        the protocol of the socket where the port is in use
+    bind …      the protocol of the socket where the port is in use, as of listen
     sendmsg     the first control message where one was refused
     any         of a TCP connection that timed out, its TCP_USER_TIMEOUT
     any         where there is no device, the index of that of the socket, as `ifindex=7`
@@ -203,7 +203,7 @@ def words(call: str, error: int, argument: int, name: bytes, *, local: bool) -> 
         return f"{RANGE}{low}-{high}" if low_half else ""
     if error == errno.ETIMEDOUT:
         return f"TCP_USER_TIMEOUT={argument}" if argument else ""
-    if call == "bind":
+    if call in ("bind", "listen"):
         return _transport(high_half)
     if error == errno.EMSGSIZE:
         other = _transport(high_half)

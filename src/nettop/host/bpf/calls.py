@@ -1,9 +1,10 @@
 """Failed network calls and connection attempts, by process, call, error and destination.
 
 A destination is the address that the program gave, or the other end of its socket (`own_socket`);
-`arguments` tells what else it gave, `interfaces` which interface could not be set up, `own_file`
-which file could not be written, and `attached` which programs may have refused it. Once a datagram
-of a process fails, or a socket gives one back (EAGAIN), those that it sends well are counted too.
+its own end where another one listens there already. `arguments` tells what else it gave,
+`interfaces` which interface could not be set up, `own_file` which file could not be written, and
+`attached` which programs may have refused it. Once a datagram of a process fails, or a socket gives
+one back (EAGAIN), those that it sends well are counted too.
 
 The tracepoint raw_syscalls:sys_exit shows the calls that return an error. It makes every call of
 the host slower while it is attached, so the program counts all calls as well, and is detached on a
@@ -285,7 +286,8 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         *to("datagram", ("sendto",)), *to("message", arguments.MESSAGES), *to("kind", ("socket",)),
         *to("option", ("setsockopt",)), *to("polled", arguments.POLLS),
         *to("no address", _ON_SOCKETS), *to("set up", interfaces.CALLS),
-        *to("second", own_file.SECOND), *to("first file", own_file.CALLS), *a.go("count"),
+        *to("second", own_file.SECOND), *to("first file", (*own_file.CALLS, "listen")),
+        *a.go("count"),
         "set up", *interfaces.given(places, _AT + _ARGUMENT, _AT + _ADDRESS, to), *a.go("count"),
         "kind", *arguments.kind(places, _AT + _ARGUMENT), *a.go("count"),
         "option", *arguments.option(places, _AT + _ARGUMENT, _AT + _ADDRESS),
@@ -303,9 +305,11 @@ def _exit(types: btf.Types, machine: Machine) -> a.Parts:
         "second", *read(a.R7, a.R6, places[2]), "file", *a.store(a.R10, _PENDING, a.R7),
         *own_socket.found(types, "no socket"),
         *to("out", own_file.CALLS.keys() - {"splice"}),
-        *arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR),
+        *arguments.of_socket(types, _AT + _ARGUMENT, _AT + _ERROR), *to("own end", ("listen",)),
         *_other_end(types), *a.go("judged"),
-        "no socket", *to("of files", _WITH_FILES), *a.go("judged"),
+        "own end", *a.load(a.R7, a.R10, _AT + _ERROR, 2),
+        *a.when(a.R7, "!=", errno.EADDRINUSE, "count"), *own_socket.own(types, *_END),
+        *a.go("count"), "no socket", *to("of files", _WITH_FILES), *a.go("judged"),
         "of files", *own_file.found(types, _AT + _ERROR, _PENDING, _AT + _ARGUMENT, _END[0]),
         *a.go("count"),
         "judged", *a.load(a.R7, a.R10, _AT + _ERROR, 2),

@@ -111,19 +111,31 @@ def inode(types: btf.Types, to: int) -> a.Parts:
 
 def destination(types: btf.Types, family: int, port: int, address: int) -> a.Parts:
     """Store family, port and address of the other end of the socket R6, at these stack offsets."""
-    where = types.offset("sock", "__sk_common.skc_v6_daddr")
+    number = types.offset("sock", "__sk_common.skc_dport")
+    return _end(types, (*read(a.R7, a.R6, number, 2), *a.swapped(a.R7)), "daddr",
+                family, port, address)  # fmt: skip
+
+
+def own(types: btf.Types, family: int, port: int, address: int) -> a.Parts:
+    """As `destination`, of its own end."""
+    number = types.offset("sock", "__sk_common.skc_num")
+    return _end(types, read(a.R7, a.R6, number, 2), "rcv_saddr", family, port, address)
+
+
+def _end(
+    types: btf.Types, number: a.Parts, name: str, family: int, port: int, address: int
+) -> a.Parts:  # fmt: skip
+    where, four = (types.offset("sock", f"__sk_common.skc_{one}{name}") for one in ("v6_", ""))
     return (
-        *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_dport"), 2), *a.swapped(a.R7),
-        *a.store(a.R10, port, a.R7, 2),
+        *number, *a.store(a.R10, port, a.R7, 2),
         *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_family"), 2),
         *a.store(a.R10, family, a.R7, 2),
-        *a.when(a.R7, "==", socket.AF_INET, "other end of four"),
+        *a.when(a.R7, "==", socket.AF_INET, f"{name} of four"),
         *read(a.R7, a.R6, where), *a.store(a.R10, address, a.R7),
         *read(a.R7, a.R6, where + 8), *a.store(a.R10, address + 8, a.R7),
-        *a.go("there"),
-        "other end of four", *read(a.R7, a.R6, types.offset("sock", "__sk_common.skc_daddr"), 4),
-        *a.store(a.R10, address, a.R7, 4),
-        "there",
+        *a.go(f"{name} there"),
+        f"{name} of four", *read(a.R7, a.R6, four, 4), *a.store(a.R10, address, a.R7, 4),
+        f"{name} there",
     )  # fmt: skip
 
 

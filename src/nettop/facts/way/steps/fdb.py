@@ -129,6 +129,14 @@ def _tunnelled(leg: Leg, link: LinkRow, hardware: str) -> Iterator[Step]:
     rows = [one for one in leg.host.frame.rows("fdb") if one.interface == name and one.remote]
     own = [one for one in rows if one.hardware == hardware]
     show = f"bridge fdb show dev {name}"
+    every = {one.hardware for one in leg.host.frame.rows("fdb") if one.interface == name}
+    if link.tunnel_id and every.isdisjoint((hardware, UNKNOWN_HOSTS)):  # 0: routes name the remote
+        yield Step(
+            "fdb", STOPS, f"the VXLAN {name} has no remote end for {hardware}, the address of "
+            f"{to}: no forwarding entry, and none for unknown addresses ({UNKNOWN_HOSTS})", show,
+            f"name the other end: `bridge fdb append {hardware} dev {name} dst REMOTE`, or "
+            f"{UNKNOWN_HOSTS} in the place of {hardware} for all",
+        )  # fmt: skip
     for row in own or [one for one in rows if one.hardware == UNKNOWN_HOSTS]:
         saw = f"frames to {to} ({hardware}) go through {name} to {row.remote}"
         change = f"bridge fdb replace {hardware} dev {name} dst REMOTE, with the right remote end"

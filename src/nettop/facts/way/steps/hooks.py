@@ -31,6 +31,7 @@ from ..chains import (
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, MARKS, MAY_MARK, NEW, UNTRACKED, Packet, interfaces
+from ..rule_text import written
 
 PLACE: Final = 80
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
@@ -202,9 +203,9 @@ def _told(
     `left`: the rule that left the flow untracked. `then`: what else a rule's deletion needs.
     """
     show = shown(ended.rule or chain)
-    for rule, what in ((rule, what) for rule, what in doubts if what != MASKS):
-        does = {"drop": "drops these packets", "nat": "changes the addresses of these packets",
-                "queue": "hands these packets to a program",
+    for rule, what in (one for one in doubts if one[1] != MASKS):
+        does = {"drop": "drops these packets", "queue": "hands these packets to a program",
+                "nat": "changes the addresses of these packets",
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
         if what == "drop" and (packets := _dropped(leg)):
             tests, element = _tested(leg, rule)
@@ -213,8 +214,8 @@ def _told(
                 continue
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
-                f"filter dropped {packets} of this protocol and port", element or show,
-                f"correct it, or {cure(rule)}", picks=_picks(leg, rule),
+                f"filter dropped {packets} of this protocol and port", element or show, "correct "
+                f"it, or {cure(rule)}", picks=_picks(leg, rule), rule=written(rule, leg.host),
             )  # fmt: skip
             continue
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
@@ -233,7 +234,7 @@ def _told(
         yield Step(
             "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}{saw}", show,
             first + (change or _ends(leg, chain, by, left)) + then, answers=answers,
-            picks=RENAMED if sure else _picks(leg, by, change),
+            picks=RENAMED if sure else _picks(leg, by, change), rule=written(by, leg.host),
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
@@ -309,7 +310,7 @@ def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
     return Step(
         "handed", STOPS, f"{hands}, which no program reads, so they are dropped",
         f"cat /proc/net/netfilter/nfnetlink_queue; {show}",
-        f"start the program that reads {name}, or {cure(by)}",
+        f"start the program that reads {name}, or {cure(by)}", rule=written(by, leg.host),
     )  # fmt: skip
 
 
@@ -371,6 +372,7 @@ def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
         "hooks" if by is not None else "bridged", STOPS, f"{who} drops frames that "
         f"{leg.hop.interface} bridges: {name} is 1, so they meet the rules for routed packets",
         f"sysctl {name}; {shown(chain)}", f"nettop set sysctl.{name} 0, or {rule}",
+        rule="" if by is None else written(by, leg.host),
     )  # fmt: skip
 
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...flow_words import EVERYWHERE, end
+from ...flows import Full
+from ...single import full, room
 from ...used_ports import holder
 from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Host, Step, address, network
 from ..legs import IN, Leg, unbound
 from ..lookup import LOCAL, routed
 
 PLACE: Final = 110
+COOKIES: Final = "net.ipv4.tcp_syncookies"
 V6ONLY: Final = "net.ipv6.bindv6only"
 _STOPPED: Final = "Tt"  # state of a process in /proc/PID/stat
 
@@ -152,8 +155,25 @@ def _state(host: Host, row: Any, name: str, show: str, protocol: str) -> Iterato
         yield Step("listener", STOPS, f"the accept queue of {who} at {name} is full "
                    f"({row.recv_q} of {row.send_q})", show,
                    f"{who} must accept its connections")  # fmt: skip
+    elif protocol == "tcp" and (queue := _handshakes(host, row)) is not None:
+        by = "net.ipv4.tcp_max_syn_backlog" if queue.bound else f"the backlog of {who}"
+        yield Step(
+            "listener", STOPS, f"the SYN queue of {who} at {name} is full ({queue.drops:g} "
+            f"handshakes wait, {by} has room for {queue.backlog}), and {COOKIES} is 0: new ones "
+            "are dropped", f"ss -Htn state syn-recv sport = :{row.local_port}",
+            f"sysctl -w {COOKIES}=1 keeps the service reachable, without it raise {by}; limit "
+            "clients that are not wanted before this host",
+        )  # fmt: skip
     else:
         yield Step("listener", PASSES, f"{who} listens at {end(row.local, row.local_port)}", show)
+
+
+def _handshakes(host: Host, row: Any) -> Full | None:
+    """Those that fill the SYN queue of a listener; None: there is room, or cookies stand in."""
+    sysctls = {one.name: one.value for one in host.frame.rows("sysctls")}
+    own = [one for one in host.frame.tables["sockets_tcp"] if one.now is row]
+    waiting = host.frame.tables.get("half_open", ())
+    return full(waiting, own, {}, room(sysctls)) if sysctls.get(COOKIES) == "0" else None
 
 
 def _pid(host: Host, inode: int) -> int | None:
