@@ -5,6 +5,7 @@ from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import netfilter
+from ..host.netlink.codec import Attributes, attributes, text
 from ..host.source import Source
 from ..terms.dataclass import dataclass
 from . import _iptables, nftables
@@ -25,6 +26,7 @@ class Row:
     kind: str = gauge("filter nat route")
     drops: bool = gauge("its policy is drop")
     old: bool = gauge("of the older iptables (xtables), which nft does not show", default=False)
+    devices: tuple[str, ...] = gauge("the interfaces of ingress or egress", default=())
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -52,5 +54,14 @@ def parse(reply: bytes) -> list[Row]:
             raw = values["hook"].get("priority", bytes(4))
             priority = int.from_bytes(raw, "big", signed=True)
             drops = values.get("policy") == nftables.DROP
-            rows.append(Row(*place, hooks[place], priority, values.get("type", ""), drops))
+            devices = _devices(values["hook"])
+            rows.append(Row(*place, hooks[place], priority, values.get("type", ""), drops,
+                            devices=devices))  # fmt: skip
     return rows
+
+
+def _devices(hook: Attributes) -> tuple[str, ...]:
+    """The interfaces of a chain: net/netfilter/nf_tables_api.c, nft_dump_basechain_hook()."""
+    raw = hook.get("devices", b"")
+    names = [text(raw[start:end]) for _, start, end in attributes(raw, 0, len(raw))]
+    return tuple(names) or tuple(filter(None, [hook.get("device", "")]))

@@ -22,7 +22,7 @@ from ._table import Memory, Table, parsed
 
 TABLE: Final = Table(every=2.0, optional=True)
 
-_HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting", "ingress")
 _OF_NETDEV: Final = ("ingress", "egress")  # NF_NETDEV_INGRESS, NF_NETDEV_EGRESS
 _OF_ARP: Final = ("input", "output", "forward")  # NF_ARP_IN, NF_ARP_OUT, NF_ARP_FORWARD
 DROP: Final = b"\0\0\0\0"  # NFDROP

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from folded import folded
 from way_filters import ACCEPT, DROP, PORT80, ruled
-from way_tables import FAR, NEAR, frame, switches, went
+from way_tables import FAR, NEAR, SOUND, frame, link, switches, went
 
 from nettop.collect.drop_reasons import Row as Drop
 from nettop.collect.nft_hooks import Row as Hook
@@ -232,9 +232,13 @@ def test_a_queue_and_a_translation_are_not_visible(name: str, says: str) -> None
 
 
 def test_what_passes_the_hooks_by_is_not_visible() -> None:
-    hooks = [Hook("netdev", "t", "i", "netdev", 0, "filter", drops=False)]
+    hooks = [Hook("netdev", "t", "i", "ingress", 0, "filter", drops=False, devices=("p0",))]
+    below = [*SOUND["links"], link("p0", 9, master="a0")]
     offload = [Rule("inet", "t", "f", 2, (("flow_offload",),))]
-    said = [one.saw for one in went(FAR, frame(nft_hooks=hooks, nft_rules=offload)).of(HIDDEN)]
+    said = [
+        one.saw
+        for one in went(FAR, frame(nft_hooks=hooks, nft_rules=offload, links=below)).of(HIDDEN)
+    ]
     assert any("family netdev" in one for one in said)
     assert any("flowtable" in one for one in said)
     assert any("not permitted" in one.saw for one in went(FAR, frame("nft_rules")).of(HIDDEN))

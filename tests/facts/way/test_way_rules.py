@@ -17,12 +17,17 @@ from nettop.facts.way import HIDDEN, Flow, walk
 ELSEWHERE = "192.0.2.7"
 
 
-def test_a_rule_for_other_users_is_a_suspect_and_decides_what_they_send() -> None:
+def test_a_rule_for_other_users_is_a_suspect_where_calls_fail_and_decides_what_they_send() -> None:
     rules = [*SOUND["routing_rules"], rule(30, 0, users=(1500, 1600), action="prohibit")]
+    said = "rule 30 from all users 1500-1600 is prohibit"
     way = went(FAR, frame(routing_rules=rules))
-    assert way.decider is None
+    assert (way.decider, way.suspect) == (None, None)
+    assert any(said in one.saw for one in way.of(HIDDEN))
+    failed = Call("connect", "EACCES", address=FAR, pid=7, where="here", port="443",
+                  process="app", events=4)  # fmt: skip
+    way = went(FAR, frame(routing_rules=rules, failed_calls=[failed]))
     assert way.suspect is not None
-    assert way.suspect.saw == "rule 30 from all users 1500-1600 is prohibit"
+    assert way.suspect.saw == said
     theirs = walk(Flow(FAR, user=1500), frame(routing_rules=rules)).decider
     assert theirs is not None
     assert theirs.change == "ip rule del priority 30"

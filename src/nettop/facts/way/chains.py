@@ -34,6 +34,7 @@ _DROP, _ACCEPT, _JUMP, _GOTO, _RETURN = 0, 1, -3, -4, -5
 _NAT: Final = frozenset(("nat", "redir", "tproxy"))
 NOTRACK: Final = "notrack"
 MAY_NOTRACK: Final = "may notrack"
+_OF_AN_INTERFACE: Final = ("ingress", "egress")  # hooks that each interface has
 MASKS: Final = "may masquerade"  # or a target of iptables that is not understood
 TRACKS: Final = -200  # priority at which connections are tracked: NF_IP_PRI_CONNTRACK
 
@@ -194,6 +195,7 @@ def passed(
         one for one in host.frame.rows("nft_hooks")
         if one.family in families and one.hook == hook
         and (one.kind != "nat" or packet.state == NEW)
+        and (hook not in _OF_AN_INTERFACE or {packet.arrives, packet.leaves} & {*one.devices})
     ]  # fmt: skip
     for chain in sorted(chains, key=lambda c: c.priority):
         doubts: list[tuple[RuleRow, str]] = []

@@ -9,17 +9,20 @@ from typing import Final, TypeAlias
 
 from ...collect.addresses import Row as AddressRow
 from ...collect.drop_reasons import Row as DropReasonRow
+from ...collect.failed_calls import OPENED
 from ...collect.fib import Row as FibRow
 from ...collect.interface_sysctls import Row as SwitchRow
 from ...collect.links import Row as LinkRow
 from ...collect.neighbour_states import Row as NeighbourRow
 from ...collect.routing_rules import Row as RuleRow
+from ...collect.time_wait import RANGE
 from ...collect.udp_bound import Row as BoundRow
 from ...collect.ways import Question
 from ...collect.ways import Row as AnswerRow
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
 from ..flow_words import end
+from ..used_ports import chosen
 
 PASSES: Final = "passes"
 STOPS: Final = "stops"
@@ -227,6 +230,20 @@ class Host:
         """Whether it is an address of this host."""
         one = address(text)
         return one.is_loopback or any(one == address(row.address) for row in self.addresses)
+
+    @property
+    def chosen(self) -> range:
+        """The ports of which the kernel chooses one for a connection; none: it is not known."""
+        rows = self.frame.rows("sysctls")
+        return chosen({row.name: row.value for row in rows if row.name == RANGE}) or range(0)
+
+    def failed(self, to: str, port: int = 0) -> tuple[str, ...]:
+        """The errors of the calls to this end that failed while nettop looked."""
+        return tuple(
+            one.error for one in self.frame.rows("failed_calls")
+            if one.error != OPENED and one.address.removeprefix("::ffff:") == to
+            and str(port or one.port) == one.port
+        )  # fmt: skip
 
     def number(self, interface: str | None) -> int | None:
         """The index of an interface; 0 of none, None if it is not known."""

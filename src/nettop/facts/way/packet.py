@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -37,6 +38,8 @@ UNKNOWN, MAY_DROP = "?", "?0"
 # what NFT_META_IIFNAME and NFT_META_OIFNAME load, and the hexadecimal digits of a whole name
 _SIDES: Final[Mapping[Words, str]] = {("meta", 6): "arrives", ("meta", 7): "leaves"}
 _NAME: Final = 32
+_PORT: Final = 4  # hexadecimal digits
+_OTHERS: Final = (2, 8, 32)  # … of a protocol or type, and of an address
 NO_SETS: Final[Mapping[str, SetRow]] = {}
 MARKS: Final = "marks "  # what a rule does for sure, and the mark that it gives
 MAY_MARK: Final = "may mark "  # with the mark if it is known
@@ -68,12 +71,17 @@ class Packet:
     local: bool | None = None  # whether the destination is of this host
     numbers: tuple[int | None, int | None] = None, None  # of both interfaces; 0: there is none
     user: int | None = None  # who sends it
+    chosen: range = range(0)  # where a port of it is not known: the kernel chose it among these
 
     def matches(self, does: tuple[Words, ...], sets: Mapping[str, SetRow] = NO_SETS) -> Match:
         """Whether the expressions match, with the verdict that a map has for the packet.
 
         `sets`: those of the table by name; one that is not among them may have any element.
         """
+        if self.chosen and not _tells_apart(does, sets, self.chosen):
+            port, source_port = (one or self.chosen[0] for one in (self.port, self.source_port))
+            packet = replace(self, port=port, source_port=source_port, chosen=range(0))
+            return packet.matches(does, sets)
         memory = _Memory()
         known: bool | None = True
         verdict = data = ""
@@ -193,6 +201,31 @@ def ports(does: tuple[Words, ...]) -> list[int]:
             case "cmp", [register, 0, str(data)] if register in registers:
                 found.append(int(data, 16))
     return found
+
+
+def _tells_apart(
+    does: tuple[Words, ...], sets: Mapping[str, SetRow], among: range
+) -> bool:  # fmt: skip
+    """Whether the expressions may tell one of these ports from the others.
+
+    They cannot where each value of that size with which they compare, alone or as a bound, is none
+    of these.
+    """
+    loads = [words[0] == "payload" and words[2] == _TRANSPORT and words[3] in (0, 2)
+             for words in does]  # fmt: skip
+    named: list[str] = []
+    for port, (name, *values) in zip((False, *loads), does, strict=False):
+        match name, values:
+            case "cmp" | "range", [_, _, *bounds]:
+                named += map(str, bounds)
+            case "lookup", [str(one), *_]:
+                row = sets.get(one)
+                named += (one for pair in row.elements for one in pair[:2]) if row else ("",)
+            case "bitwise", _ if port:
+                return True
+    return any(loads) and any(
+        int(one, 16) in among if len(one) == _PORT else len(one) not in _OTHERS for one in named
+    )
 
 
 def marks(does: tuple[Words, ...], mark: int | None, *, sure: bool) -> Iterator[str]:

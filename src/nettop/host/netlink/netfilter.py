@@ -21,7 +21,16 @@ _COUNTED: Final = {1: Field("bytes", "raw"), 2: Field("packets", "raw")}
 CHAIN: Final[Table] = {
     1: Field("table", "text"),
     3: Field("name", "text"),
-    4: Field("hook", "nest", {1: Field("number", "raw"), 2: Field("priority", "raw")}),
+    4: Field(
+        "hook",
+        "nest",
+        {
+            1: Field("number", "raw"),
+            2: Field("priority", "raw"),
+            3: Field("device", "text"),
+            4: Field("devices", "raw"),
+        },
+    ),
     5: Field("policy", "raw"),
     7: Field("type", "text"),
     8: Field("counters", "nest", _COUNTED),

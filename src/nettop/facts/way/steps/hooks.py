@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from ....collect.nft_hooks import Row as HookRow
@@ -31,23 +29,21 @@ from ..chains import (
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, MARKS, MAY_MARK, NEW, UNTRACKED, Packet, interfaces
+from ..rule_tests import listed, picks, tested
 from ..rule_text import written
 
 PLACE: Final = 80
-_SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
-# base, offset and length of an address in IPv4 and IPv6
-_SIDES: Final[Mapping[tuple[str | int, ...], str]] = {
-    (1, 12, 4): "source", (1, 16, 4): "to", (1, 8, 16): "source", (1, 24, 16): "to",
-}  # fmt: skip
 _OVER: Final = 1  # NFT_LIMIT_F_INV: what exceeds the limit
 BYPASS: Final = 1  # NFT_QUEUE_FLAG_BYPASS
 LEAST: Final = 2  # tests of a rule: with one alone it is for all at that interface
 MOST: Final = 3  # rules in turn that would drop the same packets
-_HOOKS: Final = {
-    OUT: ("output", "postrouting"), IN: ("prerouting", "input"),
-    THROUGH: ("prerouting", "forward", "postrouting"),
-    BRIDGED: ("prerouting", "forward", "postrouting"),
+_HOOKS: Final = {  # ingress and egress are of the interface, in the families netdev and inet
+    OUT: ("output", "postrouting", "egress"), IN: ("ingress", "prerouting", "input"),
+    THROUGH: ("ingress", "prerouting", "forward", "postrouting", "egress"),
+    BRIDGED: ("ingress", "prerouting", "forward", "postrouting", "egress"),
 }  # fmt: skip
+_COMES: Final = ("ingress", "prerouting", "output")  # before an address is replaced
+_LEAVES: Final = ("output", "forward", "postrouting", "egress")
 
 
 def look(leg: Leg) -> Iterator[Step]:
@@ -63,9 +59,10 @@ def look(leg: Leg) -> Iterator[Step]:
             return
     family = "ip6" if address(leg.question.to).version == 6 else "ip"
     families = _bridge_families(leg, family) if leg.role == BRIDGED else (family, "inet")
+    families = *families, "netdev"
     state, by = _state(leg, families)
-    for hook in _HOOKS[leg.role]:
-        packet = replace(_packet(leg, hook), state=state)
+    for hook in _HOOKS[leg.role]:  # connections are tracked behind ingress
+        packet = replace(_packet(leg, hook), state=INVALID if hook == "ingress" else state)
         for chain, ended, doubts in passed(leg.host, hook, families, packet):
             if (rule := untracking(chain, doubts)) is not None:
                 state, by = UNTRACKED, named(rule, chain)
@@ -106,7 +103,7 @@ def _bridge_families(leg: Leg, family: str) -> tuple[str, ...]:
 
 def _packet(leg: Leg, hook: str) -> Packet:
     flow, asked, to = leg.flow, leg.question, leg.question.to
-    if leg.was is not None and hook in ("prerouting", "output"):  # before it was replaced
+    if leg.was is not None and hook in _COMES:  # before it was replaced
         flow, to = leg.was, leg.was.to
     loops = leg.role == IN and leg.hop.interface == "lo" and not asked.arrives
     arrives = leg.hop.interface if leg.role == BRIDGED else asked.arrives
@@ -115,9 +112,15 @@ def _packet(leg: Leg, hook: str) -> Packet:
         port=flow.source_port if leg.back else flow.port,
         source_port=flow.port if leg.back else flow.source_port,
         arrives="lo" if loops else arrives or "",
-        leaves=(leg.hop.interface or "") if hook in ("output", "forward", "postrouting") else "",
+        leaves=(leg.hop.interface or "") if hook in _LEAVES else "",
         mark=asked.mark or None, user=asked.user or None,
+        chosen=leg.host.chosen if _sends(leg) and flow.port and not flow.source_port else range(0),
     )  # fmt: skip
+
+
+def _sends(leg: Leg) -> bool:
+    """Whether this host sends first, so that its kernel chose a port for the connection."""
+    return leg.role == (IN if leg.back else OUT)
 
 
 def _then(
@@ -208,14 +211,14 @@ def _told(
                 "nat": "changes the addresses of these packets",
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
         if what == "drop" and (packets := _dropped(leg)):
-            tests, element = _tested(leg, rule)
+            tests, element = tested(leg, rule)
             if rate := _limiting(leg, rule, packet):
                 yield _rated(leg, f"{named(rule, chain)} drops", rate, show, cure(rule))
                 continue
             yield Step(
                 "hooks", SUSPECT, f"{named(rule, chain)} may drop them{tests}, and the packet "
                 f"filter dropped {packets} of this protocol and port", element or show, "correct "
-                f"it, or {cure(rule)}", picks=_picks(leg, rule), rule=written(rule, leg.host),
+                f"it, or {cure(rule)}", picks=picks(leg, rule), rule=written(rule, leg.host),
             )  # fmt: skip
             continue
         yield Step("hooks", HIDDEN, f"whether {named(rule, chain)} {does[what]}", show)
@@ -230,11 +233,11 @@ def _told(
     if who and by is not None:
         answers = any(words[0] == "reject" for words in by.does)
         verb = "rejects" if answers else "drops"
-        has, change = _listed(leg, by)
+        has, change = listed(leg, by)
         yield Step(
             "hooks", STOPS, f"{who} {verb} {leg.what}{has}{why}{saw}", show,
             first + (change or _ends(leg, chain, by, left)) + then, answers=answers,
-            picks=RENAMED if sure else _picks(leg, by, change), rule=written(by, leg.host),
+            picks=RENAMED if sure else picks(leg, by, change), rule=written(by, leg.host),
         )  # fmt: skip
     elif who:
         to, port = leg.question.to, 0 if leg.back else leg.flow.port
@@ -314,50 +317,6 @@ def _handed(leg: Leg, chain: HookRow, by: RuleRow, show: str) -> Step:
     )  # fmt: skip
 
 
-def _tested(leg: Leg, rule: RuleRow) -> tuple[str, str]:
-    """What a rule tests, in words, and how to ask whether its set has the address; or nothing."""
-    family, handle = f"{rule.family}{'tables' * rule.old}", str(rule.handle)
-    place = family, rule.table, rule.chain
-    rows = (one for one in leg.host.frame.rows("nftables")
-            if (one.family, one.table, one.chain, one.rule) == (*place, handle))  # fmt: skip
-    tests = next((one.tests for one in rows), "")
-    looked = _SET.search(tests)
-    one = leg.question.source if looked and looked[1] == "s" else leg.question.to
-    element = ""
-    if looked and one:
-        element = f"nft get element {rule.family} {rule.table} {looked[2]} '{{ {one} }}'"
-    return f" ({tests})" if tests else "", element
-
-
-def _picks(leg: Leg, rule: RuleRow, element: str = "") -> str:
-    """Whether a rule decides by who sends what arrives here, as a recording may not tell."""
-    if leg.role != IN or leg.back:
-        return ""
-    if element.endswith(f"{{ {leg.question.source} }}'"):
-        return "element"
-    read = (one for one in rule.does if one[0] == "payload")
-    return "sender" if any("?" in one or _SIDES.get(one[2:]) == "source" for one in read) else ""
-
-
-def _listed(leg: Leg, rule: RuleRow) -> tuple[str, str]:
-    """The set by which a rule drops these packets, and what takes this very address out of it.
-
-    The rule stays for the other addresses. Part of a range cannot be deleted.
-    """
-    for loaded, looked in pairwise(rule.does):
-        side = _SIDES.get(loaded[2:]) if loaded[0] == "payload" else None
-        one = {"source": leg.question.source, "to": leg.question.to}.get(side or "")
-        if not one or looked[0] != "lookup" or looked[3:] != (0,):
-            continue
-        key, place = address(one).packed.hex(), (rule.family, rule.table, looked[1])
-        for row in leg.host.frame.rows("nft_sets"):
-            alone = any((first, last) == (key, key) for first, last, _ in row.elements)
-            if alone and (row.family, row.table, row.set) == place:
-                has = f"{rule.family} {rule.table} {row.set} '{{ {one} }}'"
-                return f": its set {row.set} has {one}", f"nft delete element {has}"
-    return "", ""
-
-
 def _called(leg: Leg, who: str, chain: HookRow, by: RuleRow | None) -> Step:
     """A rule or a policy of IP that bridged frames meet: br_netfilter hands them over.
 
@@ -389,12 +348,18 @@ def _dropped(leg: Leg) -> int:
 
 
 def _beside(leg: Leg) -> Iterator[Step]:
-    """Filters that this walk does not evaluate."""
-    for row in leg.host.frame.rows("nft_hooks"):
-        if row.family in ("netdev", "bridge"):
+    """Filters that this walk does not evaluate: of a bridge, and of interfaces below this one."""
+    host = leg.host
+    own = {name for name in (leg.hop.interface, leg.question.arrives) if name in host.links}
+    below = {one.interface for one in host.links.values() if one.master in own}
+    below |= {one.link or "" for one in host.links.values() if one.interface in own}
+    bridged = any(host.links[name or ""].kind == "bridge" for name in own)
+    for row in host.frame.rows("nft_hooks"):
+        hidden = row.family == "bridge" and leg.role != BRIDGED and bridged
+        if hidden or below.intersection(row.devices):
             yield Step("hooks", HIDDEN, f"chain {row.chain} of family {row.family} ({row.table})",
                        f"nft list chain {row.family} {row.table} {row.chain}")  # fmt: skip
-    for row in leg.host.frame.rows("nft_rules"):
+    for row in host.frame.rows("nft_rules"):
         if any(words[0] == "flow_offload" for words in row.does):
             yield Step("hooks", HIDDEN, f"the flowtable of table {row.table}: its packets pass no "
                        "hook", f"nft list flowtables {row.family}")  # fmt: skip

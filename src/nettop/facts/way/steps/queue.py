@@ -103,9 +103,11 @@ def _taken(leg: Leg, row: QdiscRow) -> Step | None:
                 show, f"ip link set {rule.target} up, {remove}",
                 qdisc=f"{name}/{row.kind}-{row.handle}",
             )  # fmt: skip
-        if rule.parent == "ingress" and to.kind not in ("ifb", "tun") and rule.target not in back:
+        if to.kind not in ("ifb", "tun") and rule.target not in back:
+            gone = "this host gets none of those"
+            gone = gone if rule.parent == "ingress" else f"those do not leave by {name}"
             return Step(
-                "queue", SUSPECT, f"{saw}packets to {rule.target}: this host gets none of those",
+                "queue", SUSPECT, f"{saw}packets to {rule.target}: {gone}",
                 show, f"mirror them instead (action mirred egress mirror dev {rule.target}), "
                 f"{remove}",
             )  # fmt: skip

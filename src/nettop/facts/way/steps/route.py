@@ -159,7 +159,7 @@ def _redirected(leg: Leg) -> Step:
 
 
 def _for_users(leg: Leg) -> Iterator[Step]:
-    """Rules that refuse what other users of this host send."""
+    """Rules that refuse what other users of this host send: a doubt where calls fail."""
     if leg.back or leg.role != OUT:
         return
     for rule in leg.host.rules:
@@ -168,7 +168,12 @@ def _for_users(leg: Leg) -> Iterator[Step]:
         if rule.family == address(leg.question.to).version and matches(
             rule, replace(leg.question, user=rule.users[0])
         ):
-            yield replace(_by_rule(leg, rule), outcome=SUSPECT)
+            step = _by_rule(leg, rule)
+            if leg.host.failed(leg.question.to, leg.flow.port):
+                yield replace(step, outcome=SUSPECT)
+            else:
+                yield Step("rule", HIDDEN, f"whether such a user sends it (--user): {step.saw}",
+                           step.command)  # fmt: skip
 
 
 def _silent(leg: Leg, row: FibRow) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..chains import MASKS, passed
-from ..flow import PASSES, STOPS, SUSPECT, Step
+from ..flow import PASSES, STOPS, SUSPECT, Step, address
 from ..legs import OUT, Leg
 from ..lookup import options
 from ..packet import Packet
@@ -30,7 +30,11 @@ def look(leg: Leg) -> Iterator[Step]:
             yield Step("source", STOPS, f"the source address {source} cannot be used: {what}",
                        f"ip -6 addr show dev {name.interface}")  # fmt: skip
             return
-        yield _empty(leg, source) or Step("source", PASSES, f"source address {source}")
+        yield (
+            _near(leg, source)
+            or _empty(leg, source)
+            or Step("source", PASSES, f"source address {source}")
+        )
         yield from _ttl(leg)
         return
     if leg.host.unread("addresses"):
@@ -39,6 +43,25 @@ def look(leg: Leg) -> Iterator[Step]:
     yield Step("source", STOPS, f"{hop.interface} has no IPv{family} address for the source",
                f"ip -br addr show dev {hop.interface}",
                f"ip addr add ADDRESS/LENGTH dev {hop.interface}")  # fmt: skip
+
+
+def _near(leg: Leg, source: str) -> Step | None:
+    """A link-local source of packets that a router is to forward: none does (RFC 4007, 9)."""
+    if not address(source).is_link_local or ":" not in source or leg.hop.gateway is None:
+        return None
+    name, other = leg.hop.interface, "ADDRESS/LENGTH"
+    why = ", as it has no other address"
+    for one in leg.host.addresses:
+        if one.interface == name and one.tentative and one.scope == "global":
+            other = f"{one.address}/{one.prefix}"
+            why = f": {other} {'is that of another host' if one.duplicate else 'is tentative'}"
+    return Step(
+        "source", STOPS, f"{name} gives packets the link-local source {source}, which no router "
+        f"forwards{why}", f"ip -6 addr show dev {name}",
+        "take it from the other host, or choose another; then "
+        f"ip addr del {other} dev {name}; ip addr add {other} dev {name}"
+        if other[0] != "A" else f"ip addr add {other} dev {name}",
+    )  # fmt: skip
 
 
 def _empty(leg: Leg, source: str) -> Step | None:

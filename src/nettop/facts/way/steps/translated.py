@@ -16,7 +16,7 @@ from ....collect.ways import Question
 from ...flow_words import end
 from ..chains import MASKS, numbered, passed, placed, shown, tabled
 from ..flow import PASSES, STOPS, SUSPECT, Host, Step, inside, network
-from ..legs import THROUGH, Leg, entries
+from ..legs import OUT, THROUGH, Leg, entries
 from ..lookup import lookup
 from ..packet import Packet, interfaces
 
@@ -32,8 +32,11 @@ def look(leg: Leg) -> Iterator[Step]:
     if leg.back:
         yield from _hairpin(leg)
         return
-    yield Step("nat", PASSES, f"{leg.by.who} sends these packets to "
-               f"{end(leg.flow.to, leg.flow.port)}", leg.by.show)  # fmt: skip
+    goes = f"{leg.by.who} sends these packets to {end(leg.flow.to, leg.flow.port)}"
+    if leg.role == OUT and leg.host.failed(leg.was.to, leg.was.port):
+        yield Step("nat", SUSPECT, f"{goes}, and calls for them fail", leg.by.show, leg.by.change)
+    else:
+        yield Step("nat", PASSES, goes, leg.by.show)
     for row in entries(leg.host, leg.was):
         if row.sent_to != leg.flow.to or row.sent_port not in (leg.flow.port, 0):
             sent = end(row.sent_to, row.sent_port)
