@@ -46,6 +46,7 @@ from .filter_causes import (
     invalid,
     rewritten,
     rules,
+    tracked,
     unported,
     unserved,
     untracked,
@@ -353,9 +354,9 @@ def route_programs(host: Host, to: str) -> str:
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {
-        "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
-        "untracked": untracked, "unported": unported, "hooked": _hooked, "rerouted": _rerouted,
-        "cut": cut},
+        "rules": rules, "tracked": tracked, "invalid": invalid, "halved": halved,
+        "unserved": unserved, "untracked": untracked, "unported": unported, "hooked": _hooked,
+        "rerouted": _rerouted, "cut": cut},
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
         "grouped": _grouped,
