@@ -39,7 +39,7 @@ def test_templates_show_values_with_units_and_names() -> None:
         "{nic}: ring {nic.ring.rx}, {nic.ring.tx}, {{x}}, {nic.per_s.ring_drops}", "nic"
     )
     shown = made.prose(scope("nic"))
-    assert shown == "eth0: ring 256 descriptors, unknown, {x}, 1,204 packets"
+    assert shown == "eth0: ring 256 descriptors, unknown, {x}, 1,204 packets/s"
     assert template("ring.rx@{nic}", "nic").name(scope("nic")) == "ring.rx@eth0"
     assert template("ring.rx@{nic.fec}", "nic").name(scope("nic")) is None
 
@@ -77,9 +77,9 @@ def test_a_command_without_a_target_can_be_typed() -> None:
 
 
 def test_a_text_without_a_target_is_a_sentence() -> None:
-    """[packets dropped, receive ring full] every second is none."""
-    made = template("A ring of {nic.ring.rx} loses {nic.per_s.ring_drops} every second.", "nic")
-    assert made.general({}) == "A ring of N descriptors loses N packets every second."
+    """[packets dropped, receive ring full] is none."""
+    made = template("A ring of {nic.ring.rx} loses {nic.per_s.ring_drops}.", "nic")
+    assert made.general({}) == "A ring of N descriptors loses N packets/s."
     made = template("{flow.loss_ratio} lost, {min(flow.rtt, 1)} on; by its {flow.limit}", "flow")
     assert made.general({}) == "N % lost, N on; by its [limit]"
     made = template("waits {nic.coalesce.rx_usecs} on {cpu_list(nic.local_cpus)}", "nic")

@@ -27,6 +27,14 @@ def test_a_rule_for_what_is_invalid_is_not_it_while_nothing_is(invalid: int, nam
     assert ("nf_conntrack_tcp_loose" in one.advice) is named
 
 
+@pytest.mark.parametrize(("family", "tracked"), [("inet", True), ("bridge", False)])
+def test_of_a_rule_for_frames_nothing_is_said_of_connections(family: str, *, tracked: bool) -> None:
+    rule = replace(POLICY, family=family, rule="7", hook="forward")
+    one = told(seen("NETFILTER_DROP", "nft_do_chain", to="10.9.0.7"), nftables=[rule])
+    assert one.advice.startswith(f"`nft -a list chain {family} t c` shows it.")
+    assert ("notrack" in one.advice) is tracked
+
+
 @pytest.mark.parametrize(("more", "normal"), [
     ({"to_port": 23}, True),
     ({"to_port": 80}, False),  # a program listens

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from flow_tables import socket
 
-from nettop.collect import failed_calls, socket_owners
+from nettop.collect import failed_calls, socket_owners, sysctls
+from nettop.collect.time_wait import RANGE, RESERVED
 from nettop.facts.kinds.call import build
+from nettop.facts.used_ports import holder
 from nettop.frame.rates import Entry, Frame
 
 OWN = socket(1, local_port=8080, remote="10.0.0.9", remote_port=443, inode=5)
@@ -34,6 +36,26 @@ def test_who_holds_the_port_of_a_service_is_named(row: Any, saw: str, change: st
     assert (found.id, found.who, found.events) == ("apid/bind/EADDRINUSE", "apid", 4)
     assert saw in found.means
     assert change in found.advice
+
+
+@pytest.mark.parametrize(("ports", "protocol", "saw", "change"), [
+    ("1024 60999", "tcp", "holds port 8080 with its connection to 10.0.0.9:443",
+     f"`ss -K sport = :8080; sysctl -w {RESERVED}=7000-7999,8080` frees the port"),
+    ("32768 60999", "tcp", "holds port 8080 with its connection to 10.0.0.9:443",
+     "let a process connect from another port: it binds this one itself"),
+    ("32768 60999", "udp", "has port 8080 for 10.0.0.9:443 only",
+     "let a process take datagrams of others too, by a socket that is not connected"),
+])  # fmt: skip
+def test_the_change_is_that_of_who_chose_the_port(
+    ports: str, protocol: str, saw: str, change: str
+) -> None:
+    given = {RANGE: ports, RESERVED: "7000-7999"}
+    rows = {f"sockets_{protocol}": [OWN], "sysctls": [sysctls.Row(*one) for one in given.items()]}
+    frame = Frame(0.0, 0.0, {name: tuple(map(Entry, some)) for name, some in rows.items()})
+    found = holder(frame, protocol, 8080)
+    assert found is not None
+    assert found.saw == f"a process {saw}"
+    assert found.change.startswith(change)
 
 
 def test_a_port_that_is_free_again_is_told_in_general() -> None:

@@ -44,6 +44,7 @@ from .filter_causes import (
     invalid,
     rewritten,
     rules,
+    tracked,
     unported,
     unserved,
     untracked,
@@ -202,9 +203,9 @@ def _rerouted(seen: Seen) -> Told:
 # what is looked for by reason and case, in this order; each sees what those before it told
 CAUSES: Final[Mapping[str, Mapping[str, Callable[[Seen], Told]]]] = {
     FILTERED: {
-        "rules": rules, "invalid": invalid, "halved": halved, "unserved": unserved,
-        "untracked": untracked, "unported": unported, "hooked": hooked, "rerouted": _rerouted,
-        "cut": cut},
+        "rules": rules, "tracked": tracked, "invalid": invalid, "halved": halved,
+        "unserved": unserved, "untracked": untracked, "unported": unported, "hooked": hooked,
+        "rerouted": _rerouted, "cut": cut},
     "SOCKET_FILTER": {
         "owned": lambda seen: {"whose": seen.drop.whose} if " of " in seen.drop.whose else NOT,
         "grouped": grouped,

@@ -21,6 +21,7 @@ MOST: Final = 3  # rules that are named
 SUMS: Final = ("IP_CSUM", "TCP_CSUM", "UDP_CSUM", "ICMP_CSUM")  # a checksum is wrong
 AGAIN: Final = "syn_retrans"  # the counter of SYNs that are sent again
 UNSENT: Final = "udp_sndbuf_errors"  # the counter of datagrams that a queue or hook below refuses
+UNTRACKED: Final = frozenset(("arp", "bridge"))  # families of rules for frames
 NEARLY: Final = 0.8  # of the drops: as many entries of tracking were not inserted
 HALF: Final = 0.5  # of the drops: as many are of connections that have no answer here
 
@@ -62,6 +63,12 @@ def _valid(host: Host) -> bool:
     quiet = (one.rate("invalid") == 0 and (one.past is None or one.past.invalid == one.now.invalid)
              for one in entries)  # fmt: skip
     return bool(entries) and all(quiet)
+
+
+def tracked(seen: Any) -> Mapping[str, Any]:
+    """That one of the rules may test what connection tracking knows; of frames it knows nothing."""
+    families = {name.partition("/")[0] for name in seen.drop.rules}
+    return {} if families <= UNTRACKED else {"filters": seen.drop.filters}
 
 
 def invalid(seen: Any) -> Mapping[str, Any]:

@@ -221,13 +221,18 @@ def holder(frame: Frame, protocol: str, port: int, address: str = "") -> Holder 
             f"end {who} if it is left of an earlier start, or give one of the two another port; "
             f"by SO_REUSEPORT only sockets of one user share it ({who}: user {row.uid})",
         )
-    return Holder(
-        f"{who} holds port {port} with its connection to {end(row.remote, row.remote_port)}",
-        f"restart {who}, or end its connection (`ss -K sport = :{port}`), and start the service "
-        f"first at boot. `sysctl -w net.ipv4.ip_local_reserved_ports={port}`, with the ports "
-        "that are there already, keeps outgoing connections from it; a program that binds the "
-        "port itself must choose another",
-    )
+    to = end(row.remote, row.remote_port)
+    saw = f"{who} holds port {port} with its connection to {to}"
+    sysctls = {one.name: one.value for one in frame.rows("sysctls")}
+    ports = chosen(sysctls)
+    if ports is None or port in ports:  # the kernel chose it
+        reserved = ",".join(filter(None, (sysctls.get(RESERVED, ""), str(port))))
+        frees = f"`ss -K sport = :{port}; sysctl -w {RESERVED}={reserved}`"
+        return Holder(saw, f"{frees} frees the port for its service, and keeps it so")
+    if protocol == UDP:
+        change = f"let {who} take datagrams of others too, by a socket that is not connected"
+        return Holder(f"{who} has port {port} for {to} only", change)
+    return Holder(saw, f"let {who} connect from another port: it binds this one itself")
 
 
 def _meets(row: Any, address: str) -> bool:

@@ -19,7 +19,7 @@ from .expression import Expression, parse
 from .moment import Scope
 from .native import value_of
 from .syntax import ExpressionError, Limits, called, path_of
-from .values import Value
+from .values import Read, Value
 from .vocabulary import KINDS, LABELS, NUMBER, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
@@ -90,7 +90,7 @@ def _meaning(part: Expression, limits: Limits) -> str:
         return _CALLED.get(part.text) or _CALLED[path[-1]]
     word = find(KINDS[path[0]], path[1:]) if path[0] in KINDS else None
     if word is None or word.type == NUMBER:
-        unit = word.unit if word is not None else ""
+        unit = Read(part.text, None, word.unit).measure if word is not None else ""
         return f"N {_UNITS.get(unit, unit)}".rstrip()
     return f"[{re.split('[:;,]', word.help, maxsplit=1)[0]}]"
 
@@ -102,7 +102,7 @@ def _shown(part: Expression, scope: Scope) -> str:
         return safe(name_of(flow)) if isinstance(flow, Flow) else UNKNOWN
     if part.text in LABELS.values() or part.text.endswith(".pid"):  # a name, not an amount
         return safe(str(result.value))
-    units = {read.unit for read in result.reads}
+    units = {read.measure for read in result.reads}
     unit = units.pop() if len(units) == 1 else ""
     told = safe(shown(spoken(part.text, result.value, scope.facts.get("flow")), unit))
     return told + scope.moment.facts.means.over(result.seconds)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from operator import attrgetter
 from typing import Final
 
+from ...collect._counted import entries
 from ...frame.fields import gauge, label, maybe
 from ...frame.rates import Frame
 from ...terms.dataclass import dataclass
@@ -38,6 +41,7 @@ class WayFact:
     decider: str = gauge("the first thing that cannot carry the packets", default="")
     nic: str | None = maybe("outgoing interface")
     place: str = gauge("its place on the way: route, neighbour, device …", default="")
+    rests: str = gauge("the source that defines it", default="")
     command: str = gauge("the command that shows it", default="")
     change: str = gauge("what cures it", default="")
     asks: str = gauge("arguments of `nettop why --to` that ask the same", default="")
@@ -96,6 +100,7 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
         decider="; ".join(filter(None, (f"{step.saw}{marked}", line.said))),
         nic=_nic(frame, way),
         place=step.place,
+        rests=_rests().get(step.place, ""),
         command=step.command,
         change="; or, ".join(filter(None, (change, line.cure))),
         asks=_asks(way.flow),
@@ -120,6 +125,12 @@ def _fact(trouble: Trouble, frame: Frame) -> WayFact:
             *(name for one in way.steps for name in (*one.neighbours, one.qdisc) if name),
         ),
     )
+
+
+@cache
+def _rests() -> Mapping[str, str]:
+    """The source of each place of a way."""
+    return {one["name"]: words.rests for one, words in entries("way-places.toml", "place")}
 
 
 def _same(trouble: Trouble, flow: Flow) -> bool:
