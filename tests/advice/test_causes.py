@@ -132,6 +132,7 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         ("packets-vanish", "firewall-rate-limit-drops"),
         ("packets-vanish", "program-takes-its-queue-too-slowly"),  # dropped before a full NFQUEUE
         ("connections-open-at-the-second-try", "calls-fail"),  # the program that gives up
+        ("connections-open-at-the-second-try", "address-of-a-name-unanswered"),
         # SYNs into a tunnel that are all sent again
         ("connections-open-at-the-second-try", "tunnel-answers-no-translated-connection"),
         ("connections-end-in-resets", "cgroup-refuses-processes"),

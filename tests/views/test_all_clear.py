@@ -76,14 +76,17 @@ def test_a_host_of_which_all_was_read_may_be_called_sound() -> None:
 
 
 def test_a_stage_that_limits_is_named_where_no_rule_finds_anything() -> None:
-    timer = Reading("timer", "here", "copy[7]", "measured", "copy[7] sleeps", 0.9, None, 0.9)
-    limit = Limit("flow", "a>b", "tx", 2e7, 0.0, timer, (), None, (timer,))
+    lock = Reading("lock", "here", "copy[7]", "measured", "copy[7] waits", 0.9, None, 0.9)
+    limit = Limit("flow", "a>b", "tx", 2e7, 0.0, lock, (), None, (lock,))
     assert all_clear(sound(), limits=[limit]) == (
-        "Limited by the timed sleep of copy[7], of which no finding says more (nothing to fix: "
-        "it sleeps by itself)."
+        "Limited by lock contention of copy[7], of which no finding says more (find out who holds "
+        "the lock)."
     )
-    guess = replace(timer, stage="peer", end="there", kind="inferred")
-    assert all_clear(sound(), limits=[replace(limit, stage=guess, ladder=(guess,))]) == CLEAR
+    for one in (
+        replace(lock, stage="peer", end="there", kind="inferred"),
+        replace(lock, stage="timer"), replace(lock, stage="request", how="late"),  # its own pace
+    ):  # fmt: skip
+        assert all_clear(sound(), limits=[replace(limit, stage=one, ladder=(one,))]) == CLEAR
 
 
 @folded("name", READ)

@@ -136,7 +136,7 @@ def _limits(limits: Sequence[Limit]) -> str:
     from ..facts.limits.stages import declared
 
     limit = words.busiest(limits)
-    if limit is None or limit.stage.kind == "inferred":
+    if limit is None or limit.stage.kind == "inferred" or words.paced(limit.stage):
         return ""
     text = words.limited(limit)
     advice = declared()[limit.stage.stage].advice

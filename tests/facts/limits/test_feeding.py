@@ -288,9 +288,9 @@ def test_an_end_that_asks_late_is_told_from_a_long_way() -> None:
                       more={"waits": [asks]})  # fmt: skip
 
     trip = 1_000
-    found = flow(limits(at)).stage
-    assert (found.stage, found.how) == ("request", "late")
-    assert "each time, where the path takes 1 ms: the program there is late" in found.because
+    found = flow(limits(at))
+    assert words.limited(found) == "waiting between requests"
+    assert found.stage.because.endswith("the path takes 1 ms: the program there takes the rest")
     trip = 200_000
     assert flow(limits(at)).stage.how == ""
 

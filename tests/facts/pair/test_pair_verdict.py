@@ -41,6 +41,15 @@ def test_the_end_that_holds_the_flow_longer_limits_it(
     assert (found.stage.stage, found.stage.end) == (stage, end)
 
 
+@pytest.mark.parametrize(("how", "stage"), [("late", "timer"), ("", "request")])
+def test_a_client_that_sleeps_between_requests_is_told_by_its_own_end(how: str, stage: str) -> None:
+    sender, receiver = limit("request", 1.0, "tx"), limit("timer", 0.98, "rx")
+    sender = replace(sender, stage=replace(sender.stage, how=how))
+    found = verdict(sender, receiver, None, sends=True, line=(), reader="reader[2]")
+    assert found is not None
+    assert found.stage.stage == stage
+
+
 def test_the_window_that_a_small_receive_buffer_offers_is_not_the_next_limit() -> None:
     full = (0.9e8, 1.1e8)
     window = Reading("rwnd", THERE, "rwnd", "reported", "", 1.0, full, held=1.0)

@@ -16,9 +16,11 @@ from nettop.collect.neighbour_states import Row as Neighbour
 from nettop.facts.kinds.way import WayFact, build
 from nettop.facts.way.trouble import asked
 from nettop.frame.pairs import entries
+from nettop.frame.rates import Entry as Pair
 from nettop.frame.rates import Frame
 
 SEEN: Any = SimpleNamespace(more={}, flows=())
+NO_COUNTS: Any = dict.fromkeys(link_stats.Row.__dataclass_fields__)
 VIRTUAL, OTHER = "10.0.0.100", "10.7.0.12"
 ASKER, MACS = "10.7.0.11", ("02:00:00:00:00:0b", "02:00:00:00:00:0c")
 
@@ -51,6 +53,14 @@ def test_an_address_of_this_host_for_which_it_answers_no_arp() -> None:
     assert (one.packets, one.per_s) == (6, 1.0)
 
 
+def test_an_interface_that_only_receives_is_told_by_who_asks() -> None:
+    now: Any = link_stats.Row(**{**NO_COUNTS, "interface": "a0", "rx_packets": 14, "tx_packets": 9})
+    seen = frame(arp_requests=[heard(VIRTUAL)], **virtual(1))
+    card = Pair(now, before=replace(now, rx_packets=9), seconds=1.0)
+    (one,) = build(replace(seen, tables={**seen.tables, "link_stats": (card,)}), SEEN)
+    assert one.what == f"{FAR} asked 6 times for {VIRTUAL} by ARP, and asks on"
+
+
 @pytest.mark.parametrize(("rises", "to", "sent", "share"), [
     (True, "10.9.0.0/24", 0, 1.0), (True, "10.9.0.0/24", 5, None), (False, "10.9.0.0/24", 0, None),
     (True, "10.8.0.0/24", 0, None),  # the route to who asks leads back there
@@ -62,8 +72,7 @@ def test_the_route_by_which_arp_filter_gives_no_answer(
         return list(entries([replace(row, **now)], entries([row], (), 0.0), 1.0))
 
     counted = Failures("ArpFilter", "", "", "", "", "", 5.0, 9)
-    none: Any = dict.fromkeys(link_stats.Row.__dataclass_fields__)
-    card: Any = link_stats.Row(**{**none, "interface": "a0", "rx_packets": 9, "tx_packets": 9})
+    card: Any = link_stats.Row(**{**NO_COUNTS, "interface": "a0", "rx_packets": 9, "tx_packets": 9})
     seen = frame(arp_requests=[heard(NEAR, source="10.9.0.7")],
                  fib=[*SOUND["fib"], route(to, "b0", "10.1.0.254")])  # fmt: skip
     tables = {**seen.tables, "failures": moving(counted, events=9 + 5 * rises),

@@ -29,6 +29,7 @@ LISTENER: Final = "listener"
 REFUSED: Final = "EHOSTUNREACH"  # routing answers with it at once, a neighbour after seconds
 REFUSES: Final = (LISTENER, "local", RULES)
 NO_PORT: Final = "EADDRNOTAVAIL"  # by IPv4 the kernel gives it after the route was found
+ARP: Final = ("arp",)  # places of what only an answer by ARP decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,16 @@ class WayFact:
 def build(frame: Frame, facts: Facts) -> tuple[WayFact, ...]:
     """One fact for each destination in trouble whose way was read.
 
-    Of connections of other namespaces, or of clients of this router, that one thing stops, one
-    stands for all.
+    Of connections of other namespaces, of clients of this router, or of addresses that are asked
+    for, that one thing stops, one stands for all: rather one of which it is known who asks.
     """
     if "ways" not in frame.tables:
         return ()
     found: dict[str, WayFact] = {}
-    for number, one in enumerate(troubles(frame, facts)):
+    known = sorted(troubles(frame, facts), key=lambda o: o.places == ARP and not o.flow.origin)
+    for number, one in enumerate(known):
         made = _fact(one, frame)
-        alike = made.stops and bool(one.space or one.places == ("masked",))
+        alike = made.stops and bool(one.space or one.places in (("masked",), ARP))
         found.setdefault(f"{made.nic} {made.decider}" if alike else str(number), made)
     return tuple(found.values())
 

@@ -327,7 +327,7 @@ def _asked(look: Look, name: str, thread: Shares) -> Cause | None:
     why += (
         f", {units.seconds(share / each)} each time, where the path takes {units.seconds(trip)}: "
     )
-    return Cause("request", name, share, f"{why}the program there is late", how="late")
+    return Cause("request", name, share, f"{why}the program there takes the rest", how="late")
 
 
 def _of_core(look: Look, pid: int, name: str, thread: Shares) -> Cause:

@@ -88,8 +88,15 @@ def spent(limit: Limit) -> bool:
     return limit.stage.stage == "core" and limit.stage.kind == "inferred"
 
 
+def paced(one: Reading) -> bool:
+    """Whether a program decides by itself when it moves more: there is nothing to mend."""
+    return one.stage == "timer" or (one.stage, one.how) == ("request", "late")
+
+
 def limited(limit: Limit, where: str | None = None) -> str:
     """`limited by the traffic shaper tbf of ifb0`; `where`: the words for its end."""
+    if paced(limit.stage) and limit.stage.stage == "request":
+        return "waiting between requests"
     if forwarded(limit):
         by = f"limited by {limit.stage.name}" if limit.stage.name else "which nothing here limits"
         return f"forwarded traffic, {by}"

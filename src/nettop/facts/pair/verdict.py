@@ -95,7 +95,7 @@ def _stage(
         read is not None
         and read.stage in having("feeds").union(READS)
         and read.held >= BINDS
-        and (said.stage in FILLS or (_offers(said) and read.held > said.held))
+        and (said.stage in FILLS or (_offers(said) and _longer(read, said)))
     ):
         return replace(read, end=ends[1])
     if said.stage in LOSES:
@@ -106,6 +106,11 @@ def _stage(
 def _offers(said: Reading) -> bool:
     """Whether the program of the sender limits, or what feeds it."""
     return said.stage == "application" or said.stage in having("feeds")
+
+
+def _longer(read: Reading, said: Reading) -> bool:
+    """Whether the reader holds the flow for longer, or the writer only waits for what it asks."""
+    return read.held > said.held or said.how == "late"
 
 
 def _of_reader(
