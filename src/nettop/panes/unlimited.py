@@ -38,6 +38,11 @@ def unknown(scene: Scene, width: int = 80) -> list[Line]:
     return []
 
 
+def early() -> list[Line]:
+    """In place of a limit that less than a second cannot tell."""
+    return [line((" … measuring what limits", "dim"))]
+
+
 def _cannot_tell(scene: Scene, width: int, what: str, table: str = "") -> list[Line]:
     """What is missing for a verdict and why, in at most two lines; and what would read it."""
     why, how = obstacle(scene.facts.missing if scene.facts is not None else {}, table)
