@@ -96,5 +96,5 @@ def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
     if told[2 : 2 + len(said)].lower() != said.lower():
         yield f"the headline says {told}"
     limiting = [bar.stage for bar in bars(facts, one) if bar.limits]
-    if len(limiting) != (not words.forwarded(one)):
+    if len(limiting) != (not words.unjudged(one)):
         yield f"{len(limiting)} bars limit: {limiting}"

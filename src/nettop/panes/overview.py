@@ -183,8 +183,9 @@ def answer(
         rows = unlimited.without_limit(scene, width, nic, unread=unread)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
-    if words.early(found):
-        return [fit_line(row, width) for row in unlimited.early()], f"WHAT LIMITS {name} · {way}"
+    if words.early(found) or words.answers(found):
+        told = unlimited.unjudged(found, scene.units)
+        return [fit_line(row, width) for row in told], f"WHAT LIMITS {name} · {way}"
     finding = related(scene, found)
     one = next((one for one in listed.standing(scene) if one.id == view.spot.on), None)
     keys: Line = ()

@@ -22,7 +22,7 @@ from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, Reading, words
 from .following import BINDS
-from .interfaces import Interfaces, flow_key, foremost, forwarded, spent, waited
+from .interfaces import Interfaces, answered, flow_key, foremost, forwarded, spent, waited
 from .judge import judge, paired, relayed
 from .looks import FLOWS, Look, looks, of_subflow, wanting
 from .senders import sending
@@ -108,8 +108,10 @@ class Ladder:
         ways = [one for one in both if one.over == "nic"]
         forwards = forwarded(facts)
         cpu = spent(self.window, facts) if forwards else None
-        nics = self.interfaces.build(ways, flows, read=read, forwards=forwards, cpu=cpu,
-                                     waits=waited(facts))  # fmt: skip
+        nics = self.interfaces.build(
+            ways, flows, read=read, forwards=forwards, cpu=cpu, waits=waited(facts),
+            answers=answered(self.window, facts),
+        )  # fmt: skip
         held = self.steady_nics.hold(nics, frame.at, frame.wall)
         return _told(tuple(map(bounded, (*flows, *held))), frame)
 
