@@ -11,6 +11,7 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import Prediction
 from nettop.facts.pair import Joined, Losses, Place, Unmatched
 from nettop.panes import ends, flowlist, limit, listed
+from nettop.panes.related import related
 from nettop.terms.text import cells, text_of
 from nettop.views.scene import Peer, Scene, Step
 
@@ -151,8 +152,8 @@ def test_the_headline_has_the_fix_of_the_end_that_limits() -> None:
     step = Step("sysctl.net.ipv4.tcp_rmem", "4", "8")
     peer = replace(PEER, findings=(far,), plans={far.id: (step,)})
     scene = replace(lossy(), peer=peer)
-    assert limit.related(scene, LIMIT) is far
-    assert limit.related(replace(scene, peer=None), LIMIT) is not far
+    assert related(scene, LIMIT) is far
+    assert related(replace(scene, peer=None), LIMIT) is not far
     told = text_of(limit.remedy(scene, LIMIT, far, 118))
     assert told.startswith("   web2: sysctl.net.ipv4.tcp_rmem 4 → 8 ")
     most = replace(LIMIT.stage, capacity=(1e9, 3e9))

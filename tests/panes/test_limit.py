@@ -19,6 +19,7 @@ from nettop.facts.means import Means
 from nettop.panes import limit, overview, overviewrows, page
 from nettop.panes.corelist import core_cells
 from nettop.panes.parts import altered, load_role
+from nettop.panes.related import related
 from nettop.terms.text import cells, line, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
@@ -91,6 +92,16 @@ def test_where_no_setting_helps_that_is_said() -> None:
     assert "nothing to fix" in told
 
 
+def test_nothing_to_fix_is_not_said_above_a_finding_that_has_a_fix_for_the_flow() -> None:
+    """Seen live: its thread waited for a CPU 45% of the time, a finding below."""
+    waits = replace(RING, id="cpu@5", target="5/6", title="Thread waits for a CPU", about=("a[5]",))
+    scene = replace(lossy(), findings=(RING, waits))
+    told = words(limit.lines(scene, busy := replace(TX, pid=5), related(scene, busy), 118))
+    assert "nothing to fix" not in told
+    assert "Thread waits for a CPU" in told
+    assert related(replace(scene, findings=(RING,)), busy) is None  # of the interface
+
+
 def test_what_to_do_is_told_once() -> None:
     because = "no stage holds data: look at the other end, or for longer"
     stage = Reading("unknown", "there", "not visible from this end", "inferred", because)
@@ -105,7 +116,7 @@ def test_a_program_that_loses_datagrams_is_at_fault_and_has_its_fix() -> None:
     late = Reading("application", "here", "voip[3391]", "measured", "datagrams wait", 1.0)
     one = Limit("socket", "192.0.2.1:53", "rx", None, 0.0, late, (), None, (late,), None, 3391)
     assert "✗ Limited by the application voip[3391]" in text_of(limit.verdict(one, 118)[0])
-    assert limit.related(lossy(), one) is FAR
+    assert related(lossy(), one) is FAR
     assert "reads too slowly" in text_of(limit.remedy(lossy(), one, None, 118))
 
 
@@ -233,7 +244,7 @@ def test_the_finding_under_the_cursor_is_that_of_the_headline(host: str, rule: s
     scene = Scene(facts=seen.facts, frame=seen.frame, findings=seen.judgement.findings)
     found = foremost(scene, View())
     assert found is not None
-    named = limit.related(scene, found)
+    named = related(scene, found)
     assert named is not None
     assert named.rule == rule
     assert overviewrows.start(scene, View()) == named.id
@@ -249,7 +260,7 @@ def test_a_limit_of_forwarded_packets_by_the_cpu_has_a_finding_and_its_key(by: s
     rules = [rule for rule in load([rules_folder()]) if rule.id == "forwarding-waits-for-cpu"]
     (found,) = Judge(rules, window=0.0).judge(facts).findings
     known = replace(scene, facts=facts, findings=(found,))
-    assert limit.related(known, of_others) is found
+    assert related(known, of_others) is found
     told = words(page.compose(known, View(nic="eth1"), 120, 40))
     assert found.title in told
     assert "Enter why" in told
@@ -257,19 +268,19 @@ def test_a_limit_of_forwarded_packets_by_the_cpu_has_a_finding_and_its_key(by: s
 
 def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:
     scene = lossy()
-    assert limit.related(scene, RX) is RING
+    assert related(scene, RX) is RING
     lost = replace(FAR, id="losses@1", severity="info", relieves=("path",))
     path = replace(RX, stage=Reading("path", "there", "path", "measured", "1% lost"))
     known = replace(scene, findings=(RING, FAR, lost))
-    assert limit.related(known, path) is lost  # the headline rests on it, not on the first one
-    assert limit.related(known, replace(path, joint=("ring",))) is lost
-    assert limit.related(scene, path) is None
-    assert limit.related(replace(scene, findings=(FAR,)), RX) is FAR  # of the process
-    assert limit.related(scene, replace(RX, nic="eth1", target="eth1", pid=1)) is None
-    assert limit.related(scene, replace(RX, stage=WIRE)) is None  # a full link needs no cure
+    assert related(known, path) is lost  # the headline rests on it, not on the first one
+    assert related(known, replace(path, joint=("ring",))) is lost
+    assert related(scene, path) is None
+    assert related(replace(scene, findings=(FAR,)), RX) is FAR  # of the process
+    assert related(scene, replace(RX, nic="eth1", target="eth1", pid=1)) is None
+    assert related(scene, replace(RX, stage=WIRE)) is None  # a full link needs no cure
     flow = Limit("flow", "192.0.2.1:9>192.0.2.2:5", "tx", 1e9, 0.0, RX.stage, nic="eth7", pid=5)
     about = replace(RING, target="tcp:192.0.2.1:9-192.0.2.2:5")
-    assert limit.related(replace(scene, findings=(about,)), flow) is about
+    assert related(replace(scene, findings=(about,)), flow) is about
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])

@@ -74,7 +74,8 @@ def _of_limit(one: Limit) -> Iterator[str]:
             yield f"{step.stage} carries at most {step.capacity[1]:g}, and {rate:g} passes"
     if own and one.next and one.next.capacity and sum(own) > sum(one.next.capacity):
         yield f"carries more than the next one, {one.next.stage}"
-    for step in one.ladder if one.stage.stage == "unknown" else ():
+    hidden = one.stage.stage == "unknown" and not words.early(one)
+    for step in one.ladder if hidden else ():
         used = 0.0 if step.stage == "core" else step.utilisation or 0.0  # programs use it too
         if step.stage != "unknown" and max(step.held, used) >= FULL:
             yield f"nothing is visible, and {step.stage} stands full"
@@ -95,5 +96,5 @@ def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
     if told[2 : 2 + len(said)].lower() != said.lower():
         yield f"the headline says {told}"
     limiting = [bar.stage for bar in bars(facts, one) if bar.limits]
-    if len(limiting) != (not words.forwarded(one)):
+    if len(limiting) != (not words.unjudged(one)):
         yield f"{len(limiting)} bars limit: {limiting}"

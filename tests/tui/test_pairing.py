@@ -9,6 +9,7 @@ import pytest
 
 from nettop.commands import open_peer
 from nettop.commands.top import demo
+from nettop.facts.limits.words import early
 from nettop.host.recording import Mark, Replay, load, other_end
 from nettop.panes import page
 from nettop.terms.text import text_of
@@ -117,7 +118,10 @@ def test_the_demo_of_both_ends_names_the_limit_and_its_host() -> None:
     late = [scene.peer for scene in told if scene.peer is not None and scene.peer.joined]
     assert len(late) > len(source.moments)
     assert {
-        (flow.limit.stage.stage, flow.limit.stage.end) for peer in late for flow in peer.joined
+        (flow.limit.stage.stage, flow.limit.stage.end)
+        for peer in late
+        for flow in peer.joined
+        if not early(flow.limit)
     } == {("rcvbuf", "there")}
     for peer in late[len(source.moments) // 2 :]:  # and where it begins again
         (flow,) = peer.joined

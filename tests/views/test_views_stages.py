@@ -11,9 +11,10 @@ from scenes.limits import IDLE, RING, THREAD, WIRE
 
 from nettop import collect
 from nettop.advice.rules.explain import prediction
+from nettop.facts.flow_words import name as name_of
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.following import bound
-from nettop.facts.limits.words import FORWARDED, verdict
+from nettop.facts.limits.words import ANSWERS, FORWARDED, verdict
 from nettop.host.recording import Replay, load
 from nettop.panes.limit import stages
 from nettop.terms.text import text_of
@@ -63,6 +64,8 @@ def test_of_forwarded_traffic_that_nothing_here_limits_no_stage_has_the_mark() -
     assert scene.facts is not None
     assert [bar for bar in bars(scene.facts, one) if bar.limits] == []
     assert "limits" not in "".join(map(text_of, stages(scene, one, 198)))
+    answers = replace(one, stage=replace(stage, because=ANSWERS))
+    assert [bar for bar in bars(scene.facts, answers) if bar.limits] == []
     elsewhere = replace(one, stage=replace(stage, because="a queue of another host"))
     assert [bar.stage for bar in bars(scene.facts, elsewhere) if bar.limits] == ["unknown"]
 
@@ -279,3 +282,16 @@ def test_of_a_host_at_rest_the_same_direction_is_shown_whatever_the_last_packet_
     rates: tuple[float, float],
 ) -> None:
     assert named(limit("tx", rates[1], PEER), limit("rx", rates[0], PEER)) == ("eth0", "rx")
+
+
+def test_a_program_has_at_its_stage_what_it_moves_in_the_direction_shown() -> None:
+    """Seen live: the rate at which it sends, in the lane of what it receives."""
+    scene = lossy()
+    assert scene.facts is not None
+    flow = replace(scene.facts.flows[0], nic="eth0", rx_per_s=5.0, tx_per_s=7e7)
+    facts = replace(scene.facts, flows=(flow,))
+    program = Reading("application", "here", "x", "measured")
+    for way, moved in (("rx", 5.0), ("tx", 7e7)):
+        one = replace(limit(way, 9e9, program, program), process=flow.process, pid=flow.pid,
+                      over="flow", target=name_of(flow))  # fmt: skip
+        assert [bar.moved for bar in bars(facts, one) if bar.stage == "application"] == [moved]

@@ -36,13 +36,13 @@ from ..views.stages import (
     at_fault,
     bars,
     drops,
-    flow_of,
     moves,
     process_of,
     starved,
     taker,
 )
 from .parts import Cell, altered, main_kind, severity
+from .related import ADVISED, offers
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -54,8 +54,6 @@ BOTH: Final = "both ends were read: see ⇄ below"
 READS: Final = "the program reads too slowly"
 PAYLOAD: Final = "wire"  # the stage whose capacity is that of TCP payload
 _FLOW: Final = "its flow "  # before the measurement of a flow that stands for its interface
-HOST: Final = "host"  # target of a finding about the whole host
-ADVISED: Final = ("critical", "warning", "advice")
 LEAST: Final = 10  # columns of a stage
 MOST: Final = 28
 
@@ -87,15 +85,6 @@ def limit_cell(scene: Scene, flow: Flow | None, text: str) -> Cell:
     one = of_flow(scene, flow) if flow is not None else None
     glyph, role = mark(one) if one is not None else ("", "dim")
     return f"{glyph} {text}".lstrip(), role
-
-
-def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
-    """Whether a finding concerns the interface, the process or the flow that limits."""
-    name = str(finding.target)
-    near = (limit.nic, limit.target, str(limit.pid))
-    device = name.partition("/")[0]
-    whole = name.endswith(f":{flow.target.replace('>', '-')}")
-    return device in near or whole or f"[{limit.pid}]" in finding.about
 
 
 def verdict(
@@ -233,7 +222,8 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
     if finding is not None and steps:
         host = f"{finding.host}: " if finding.host else ""
         said, role = host + altered(steps, width - 4 - cells(after) - cells(host)), "strong"
-    elif finding is not None and at_fault(limit) and finding.severity in ADVISED and not waits:
+    elif (finding is not None and (at_fault(limit) or offers(limit))
+          and finding.severity in ADVISED and not waits):  # fmt: skip
         head, said, role = line("   ", severity(finding), " "), finding.title, ""
     if line_cells(head) + cells(said) + cells(after) >= width:
         after = ""
@@ -365,27 +355,6 @@ def lines(
     out = [*verdict(limit, width, keys, scene.peer, counted=counted),
            remedy(scene, limit, finding, width)]  # fmt: skip
     return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
-
-
-def related(scene: Scene, limit: Limit) -> Finding | None:
-    """The finding of the limit: the first about what limits, or the host, that relieves the stage.
-
-    Where this host is at fault, else the first serious one about it; None: there is none.
-    """
-    facts = scene.facts
-    if facts is None or not moves(limit):
-        return None
-    flow = flow_of(facts, limit)
-    if scene.peer is not None and words.away(limit.stage):
-        near, every = [], scene.peer.findings
-    else:
-        near = [one for one in scene.findings if about(one, limit, flow)]
-        every = (*near, *(one for one in scene.findings if one.target == HOST))
-    for stage in (limit.stage.stage, *limit.joint):
-        if (own := next((one for one in every if stage in one.relieves), None)) is not None:
-            return own
-    serious = (one for one in near if one.severity in ADVISED)
-    return next(serious, None) if at_fault(limit) else None
 
 
 def problems(scene: Scene) -> str:

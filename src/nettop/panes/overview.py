@@ -42,6 +42,7 @@ from .overviewrows import (
     listed_at,
 )
 from .parts import waiting
+from .related import related
 
 TITLE = "Overview"
 KEY = "1"
@@ -107,7 +108,7 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return f"{STAGE}{stage}" if stage else ""
     if not 2 <= at.y < first:
         return ""
-    finding, named = limit.related(scene, found), f"{STAGE}{found.stage.stage}"
+    finding, named = related(scene, found), f"{STAGE}{found.stage.stage}"
     return finding.id if finding is not None else named if named in items(scene, view) else ""
 
 
@@ -182,7 +183,10 @@ def answer(
         rows = unlimited.without_limit(scene, width, nic, unread=unread)
         return [fit_line(row, width) for row in rows], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
-    finding = limit.related(scene, found)
+    if words.early(found) or words.answers(found):
+        told = unlimited.unjudged(found, scene.units)
+        return [fit_line(row, width) for row in told], f"WHAT LIMITS {name} · {way}"
+    finding = related(scene, found)
     one = next((one for one in listed.standing(scene) if one.id == view.spot.on), None)
     keys: Line = ()
     if finding is not None and one is not None and one.id == finding.id:

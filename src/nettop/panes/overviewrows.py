@@ -14,6 +14,7 @@ from ..views.stages import at_fault, foremost, moves
 from ..views.view import View
 from . import corelist, cursor, flowlist, graph, grid, interfaces, limit, listed, unlimited
 from .frame import FRAMED
+from .related import related
 
 BESIDE: Final = 104  # columns from which findings and cores are side by side
 STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of `OTHERS`
@@ -61,7 +62,7 @@ def start(scene: Scene, view: View) -> str:
     some time, and for a more severe one.
     """
     found = foremost(scene, view)
-    named = limit.related(scene, found) if found is not None else None
+    named = related(scene, found) if found is not None else None
     seen_to_limit = found is not None and moves(found) and found.stage.kind != "inferred"
     if named is not None:
         wait = 0.0 if named.severity == CRITICAL else SETTLED

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SERIOUS
 from ..facts import Facts
+from ..facts.limits import Limit, words
 from ..facts.limits.stages import declared
 from ..terms.text import Line, cells, clauses, concise, continued, few, line
-from ..terms.units import per_second
+from ..terms.units import Units, per_second
 from ..views.enough import obstacle, witnesses
 from ..views.past import lost
 from ..views.scene import Scene
@@ -36,6 +37,15 @@ def unknown(scene: Scene, width: int = 80) -> list[Line]:
             return _cannot_tell(scene, width, "the CPU times could not be read")
         return [line((" … measuring the first interval", "dim"))]
     return []
+
+
+def unjudged(limit: Limit, units: Units) -> list[Line]:
+    """In place of a limit: too little was measured, or nothing is to be limited."""
+    if words.early(limit):
+        return [line((" … measuring what limits", "dim"))]
+    way = "receives" if limit.direction == "rx" else "sends"
+    said = f" · {limit.target} {way} acknowledgements only, {units.speed(limit.rate)}"
+    return [line(said), line((f"   {limit.stage.because}", "dim"))]
 
 
 def _cannot_tell(scene: Scene, width: int, what: str, table: str = "") -> list[Line]:

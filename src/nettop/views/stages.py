@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.flow_words import MOST, QUIET, name, together
+from ..facts.flow_words import MOST, QUIET, name, total
 from ..facts.limits import SECONDS, Limit, Reading, words
 from ..facts.limits.following import BINDS
 from ..facts.limits.stages import declared, way
@@ -237,9 +237,9 @@ def process_of(bar: Bar) -> str:
 
 
 def _moved(facts: Facts, limit: Limit, process: str) -> float | None:
-    """What the flows of a process move over the interface of the limit, bytes/s."""
-    return together(
-        one for one in facts.flows
+    """What the flows of a process move over the interface in the limit's direction, bytes/s."""
+    return total(
+        one.rx_per_s if limit.direction == "rx" else one.tx_per_s for one in facts.flows
         if process and limit.nic in (None, one.nic)
         and process in (f"{one.process}[{one.pid}]", one.process)
     )  # fmt: skip
@@ -248,9 +248,9 @@ def _moved(facts: Facts, limit: Limit, process: str) -> float | None:
 def _limiting(limit: Limit) -> str:
     """The stage on this way that stands for the limit: the peer for a stage of the other end.
 
-    None where no stage is seen to limit what is forwarded.
+    None where no stage is seen to limit, as of what is forwarded.
     """
-    if words.forwarded(limit):
+    if words.unjudged(limit):
         return ""
     stage = declared()[limit.stage.stage]
     own = stage.place(limit.direction) and not words.away(limit.stage)

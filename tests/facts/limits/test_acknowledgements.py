@@ -6,9 +6,9 @@ import pytest
 from flow_tables import Tables
 from limit_frames import AWAY, RECEIVES, flow, limits, moment
 
-from nettop.collect import qdiscs
+from nettop.collect import link_stats, qdiscs
 from nettop.facts.limits import Limit
-from nettop.facts.limits.words import line
+from nettop.facts.limits.words import answers, line, verdict
 
 # of a download at 6.4 Mb/s beside an upload that fills a shaper of 500 kb/s
 WAITS = {**AWAY, "rcv_rtt": 90_000, "min_rtt": 50}
@@ -46,3 +46,19 @@ def test_what_does_not_keep_its_acknowledgements(other: dict[str, Any]) -> None:
 
 def test_a_program_that_does_not_read_is_told_before() -> None:
     assert seen(recv_q=4_000_000, rmem_alloc=5_000_000).stage.stage == "application"
+
+
+@pytest.mark.parametrize(("size", "told"), [(66, True), (1_500, False)])
+def test_a_direction_with_acknowledgements_only_has_no_verdict(size: int, told: bool) -> None:
+    """Seen live: `limited by the peer: the senders send no more`, of a host that only sends."""
+
+    def at(second: float) -> Tables:
+        counts = {"rx_bytes": 66_000, "rx_packets": 66_000 / size, "tx_bytes": 125e6}
+        every = {name: int(each * second) for name, each in counts.items()}
+        none: dict[str, Any] = dict.fromkeys(link_stats.Row.__dataclass_fields__)
+        row = link_stats.Row(**none | every | {"interface": "eth0"})
+        return moment(second, more={"link_stats": [row]})
+
+    found = [one for one in limits(at) if (one.over, one.direction) == ("nic", "rx")]
+    assert {answers(one) for one in found} == {told}
+    assert {verdict(one) == "acknowledgements only" for one in found} == {told}

@@ -7,7 +7,7 @@ import pytest
 from limit_frames import flow, history, moment
 
 from nettop.facts.limits import Limit, Reading
-from nettop.facts.limits.ladder import Steady
+from nettop.facts.limits.steady import Steady
 
 
 def stages(found: list[tuple[Limit, ...]]) -> list[str]:
@@ -76,14 +76,39 @@ def test_a_second_change_within_a_minute_takes_longer() -> None:
     assert seen.index("qdisc", 14) == 32
 
 
-def test_a_verdict_stays_while_its_stage_still_holds_a_part_of_the_time() -> None:
-    old, new = Reading("sndbuf", "here", held=0.3), Reading("path", "there", held=0.7)
-    both = Limit("flow", "a>b", "tx", 1e9, stage=new, ladder=(new, old))
+def between(old: float, *new: Reading) -> Limit:
+    """A send buffer that was the limit, and the stages that now are, the first of them named."""
+    kept = Reading("sndbuf", "here", held=old)
+    joint = tuple(one.stage for one in new[1:])
+    return Limit("flow", "a>b", "tx", 1e9, stage=new[0], joint=joint, ladder=(*new, kept))
+
+
+def test_a_verdict_stays_while_its_stage_limits_nearly_as_much_as_the_new_one() -> None:
+    both = between(0.5, path := Reading("path", "there", held=0.6))
     steady = Steady()
     steady.hold([limit("sndbuf")], 0, 0)
     seen = [steady.hold([both], at, at)[0] for at in range(6, 90)]
-    assert {one.stage for one in seen} == {old}
-    assert {one.ladder for one in seen} == {(old, new)}  # the held stage first, each stage once
+    assert {one.stage.stage for one in seen} == {"sndbuf"}
+    assert {one.ladder[1:] for one in seen} == {(path,)}  # the held one first, each stage once
+
+
+def test_a_verdict_goes_to_the_stronger_stage_though_several_take_turns_as_that() -> None:
+    """Seen live: for over a minute the application with 40%, beside a socket with 70%."""
+    others = [Reading(name, "here", held=0.7) for name in ("path", "thread")]
+    steady = Steady()
+    steady.hold([limit("sndbuf")], 0, 0)
+    seen = [steady.hold([between(0.4, others[at // 2 % 2])], at, at)[0] for at in range(6, 60)]
+    assert "sndbuf" not in {one.stage.stage for one in seen[4:]}
+
+
+def test_a_stage_that_limits_as_well_is_told_until_another_one_has_lasted() -> None:
+    first, path, qdisc = (Reading(name, "here", held=0.7) for name in ("thread", "path", "qdisc"))
+    turns = [(path,)] * 9 + [(qdisc,), (path,), (), (qdisc,)] * 10 + [(qdisc,)] * 20
+    steady = Steady()
+    seen = [steady.hold([between(0.0, first, *others)], at, at)[0].joint
+            for at, others in enumerate(turns)]  # fmt: skip
+    assert set(seen[:49]) == {("path",)}
+    assert seen[-1] == ("qdisc",)
 
 
 def test_a_target_that_is_gone_is_forgotten() -> None:

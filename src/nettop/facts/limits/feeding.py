@@ -66,7 +66,7 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     """Of one process, or of children that come and go."""
     if len(seen) >= DEEP or seen.intersection(pids):
         return None
-    threads = list(sampled.threads(look, pids))
+    threads = sampled.threads(look, pids)
     if not threads:
         return halts.halted(look, pids)
     name = _name(threads, pids)
@@ -162,7 +162,7 @@ def _of_lock(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cau
 
 def _of_others(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> Cause | None:
     """What other threads or programs hold or have to do, and what one of these waits for."""
-    threads = list(sampled.threads(look, (thread.row.pid,)))
+    threads = sampled.threads(look, (thread.row.pid,))
     waits = halts.lock(name, thread, threads, [_title(look, pid) for pid in thread.holders])
     return waits and _held(look, waits, thread, seen)
 
@@ -356,7 +356,7 @@ def beside(look: Look, thread: int | None) -> tuple[str, str]:
     if look.over != "flow" or look.flow is None or look.flow.pid is None:
         return "", ""
     pid = look.flow.pid
-    every = list(sampled.threads(look, (pid,)))
+    every = sampled.threads(look, (pid,))
     if (turn := halts.turns(look, "", every)) is not None:
         return turn.because, "locked"
     one = next((one for one in every if one.row.tid == thread), None)

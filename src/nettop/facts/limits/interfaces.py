@@ -34,7 +34,7 @@ from . import Limit, Reading
 from .following import BINDS, following
 from .looks import Look
 from .window import Window
-from .words import FORWARDED, UNREAD, owner
+from .words import ANSWERS, FORWARDED, UNREAD, owner
 from .words import stage as stage_words
 
 MOVES: Final = 0.75  # of the rate of the flow: counters and sockets are read at different times
@@ -172,6 +172,7 @@ TAKES: Final = 0.1  # of the packets: a core with less does not matter
 WORK: Final = 0.02  # of a core in interrupts: with less, little is forwarded
 REST: Final = 0.05  # of a core without work: with less it is full
 ACKS: Final = 0.1  # of the rate of the other direction
+SIZE: Final = 128  # bytes of a packet, on average: an acknowledgement with its options has less
 INTERRUPTS: Final = "interrupts"  # take the cores: rules know the word
 SHARE: Final = 0.5  # of the highest rate: a flow that was named stays while it moves this much
 
@@ -201,13 +202,13 @@ class Interfaces:
     def build(
         self, nics: Sequence[Limit], flows: Sequence[Limit], *, read: bool = True,
         forwards: Container[tuple[str | None, str]] = (), cpu: Reading | None = None,
-        waits: str = "",
+        waits: str = "", answers: Container[tuple[str | None, str]] = (),
     ) -> list[Limit]:  # fmt: skip
         """The limits of the interfaces, from their own stages and the limits of flows.
 
         `read`: whether the TCP sockets were read; else that no flow waits is not known. `forwards`:
         the directions of interfaces whose traffic is of others (`forwarded`). `cpu`: `spent`.
-        `waits`: `waited`.
+        `waits`: `waited`. `answers`: `answered`.
         """
         by_way: dict[object, list[Limit]] = {}
         for flow in flows:
@@ -228,6 +229,8 @@ class Interfaces:
                     out.append(_forwarded(one, cause))
                 else:
                     out.append(_spent(one, cpu, nics))
+            elif one.namespace is None and (one.nic, one.direction) in answers:
+                out.append(_with(one, _ANSWERS))
             else:
                 out.append(_idle(one, read, waits))
         return out
@@ -251,6 +254,26 @@ def forwarded(facts: Facts) -> frozenset[tuple[str | None, str]]:
             bridges = above is not None and above.kind == "bridge" and bridged < SHARE * own
             if one.kind != "loopback" and (routes or bridges):
                 found.add((one.name, direction))
+    return frozenset(found)
+
+
+_ANSWERS: Final = Reading("unknown", "there", "not limited", "inferred", ANSWERS)
+
+
+def answered(window: Window, facts: Facts) -> frozenset[tuple[str | None, str]]:
+    """The directions of interfaces with acknowledgements only, of what goes the other way.
+
+    They are small packets, and carry little beside what they acknowledge.
+    """
+    found = set()
+    for nic in facts.nics:
+        for direction, back in (("rx", "tx"), ("tx", "rx")):
+            moved, count, other = (
+                window.counted(nic.name, name) or 0.0
+                for name in (f"{direction}_bytes", f"{direction}_packets", f"{back}_bytes")
+            )
+            if count and moved < ACKS * other and moved <= SIZE * count:
+                found.add((nic.name, direction))
     return frozenset(found)
 
 

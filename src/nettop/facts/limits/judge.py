@@ -16,7 +16,7 @@ from .feeding import beside
 from .following import BINDS, following, independent
 from .looks import Look, loses, waits
 from .stages import declared, having, readings
-from .words import NOT_HERE
+from .words import MEASURES, NOT_HERE
 
 FULL: Final = 0.9  # of a configured rate in use: from here on it may limit as well
 OFTEN: Final = 0.3  # of the time: a full send buffer limits if nothing else does
@@ -24,11 +24,13 @@ MANY: Final = 2.0  # times the rate: a send buffer with room for so much does no
 SLEPT: Final = 0.75  # of the time that a writer sleeps, in which the other end is not ready
 LITTLE: Final = 0.2  # of the time: less may be chance
 SEEN: Final = ("reported", "measured")
+SHORT: Final = 0.9  # s: what samples of a socket and its program say of less is chance
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 _UNSEEN: Final = Reading(
     "unknown", "there", "not visible from this end", "inferred",
     f"{NOT_HERE} is full for most of the time: look at the other end, or for longer",
 )  # fmt: skip
+_EARLY: Final = Reading("unknown", "there", "not visible yet", "inferred", MEASURES)
 
 
 def judge(look: Look) -> Limit:
@@ -41,6 +43,8 @@ def judge(look: Look) -> Limit:
     own = first is _UNSEEN and look.sends and not look.rate and waits(look) and loses(look)
     if own:
         first = Reading("refused", "here", "source address, filter or queue", "inferred", own)
+    if look.over == "flow" and look.window.at - (look.window.begun or 0.0) < SHORT:
+        first = _EARLY
     others = [*binding[1:], *(one for one in known if _nearly_full(first, one))]
     joint = [one.stage for one in others if one.stage != first.stage and _close(first, one)]
     reader = _awaited(first, known)

@@ -16,6 +16,8 @@ from .window import mean
 
 LEAST: Final = 0.3  # of wall time: a program that waits less for each thing waits for none
 HELPER: Final = 0.5  # the same of one thread of several: a helper may sleep often
+COPIED: Final = 400e9  # bit/s: a core copies less between a program and its socket
+HIDDEN: Final = 0.02  # of a core: the least time that every kernel counts
 PAGE: Final = 4096
 LINE: Final = 64  # bytes: a condition variable has several futexes beside one another
 MOST: Final = 3  # programs that are named
@@ -63,8 +65,19 @@ class Cause:
     reads: bool = False  # it sleeps in the call that reads the socket: it has nothing to send
 
 
-def threads(look: Look, pids: Sequence[int]) -> Iterator[Shares]:
-    """Each thread of a process; of children that come and go, one for all of them."""
+def threads(look: Look, pids: Sequence[int]) -> list[Shares]:
+    """Each thread of a process; of children that come and go, one for all of them.
+
+    None of the program of a flow that moves more than it could in the time in which it ran: the
+    samples do not say what it does.
+    """
+    own = look.flow is not None and pids == (look.flow.pid,)
+    found = [*_threads(look, pids)]
+    ran = min(1.0, sum(one.ran for one in found))
+    return [] if own and look.rate * (1.0 - ran) > COPIED * (ran + HIDDEN) else found
+
+
+def _threads(look: Look, pids: Sequence[int]) -> Iterator[Shares]:
     known = {one.tid: one for pid in pids for one in cpus.threads(look, pid)}
     if len(pids) > 1:  # they come and go: one of them at a time
         every = [entry for pid in pids for one in look.window.samples(pid).values()

@@ -20,6 +20,8 @@ _LEADS: Final = ("application", "pipe")  # on the way to what the program waits 
 NOT_HERE: Final = "no queue of this host"  # the beginning of such a measurement
 _SHAPERS: Final = frozenset(("tbf", "htb", "hfsc", "cake"))  # qdiscs that hold to a rate
 UNREAD: Final = "no TCP flow was read: what waits at the sockets is not known"
+MEASURES: Final = "measured for less than a second"
+ANSWERS: Final = "of what goes the other way; no flow of this direction has data"
 FORWARDED: Final = f"{NOT_HERE} holds what it forwards"
 BITS: Final = units.Units()  # as commands print rates
 
@@ -78,6 +80,21 @@ def unread(limit: Limit) -> bool:
     return limit.stage.because == UNREAD
 
 
+def early(limit: Limit) -> bool:
+    """Whether a flow was measured for too short a time."""
+    return limit.stage.because.endswith(MEASURES)
+
+
+def answers(limit: Limit) -> bool:
+    """Whether it is a direction of an interface that has acknowledgements only."""
+    return limit.stage.because == ANSWERS
+
+
+def unjudged(limit: Limit) -> bool:
+    """Whether there is no stage that limits: none is known, or nothing is to be limited."""
+    return early(limit) or answers(limit) or forwarded(limit)
+
+
 def forwarded(limit: Limit) -> bool:
     """Whether it is an interface with traffic of others that nothing of the interface limits."""
     return limit.stage.because.startswith(FORWARDED)
@@ -100,6 +117,10 @@ def limited(limit: Limit, where: str | None = None) -> str:
     if forwarded(limit):
         by = f"limited by {limit.stage.name}" if limit.stage.name else "which nothing here limits"
         return f"forwarded traffic, {by}"
+    if early(limit):
+        return "limit not known yet"
+    if answers(limit):
+        return "acknowledgements only"
     if elsewhere(limit):
         return "limited elsewhere, not on this host"
     place = away(limit.stage) if where is None else where
@@ -132,6 +153,8 @@ def partly(limit: Limit) -> bool:
 def verdict(limit: Limit, where: str | None = None, shown: units.Units = BITS) -> str:
     """`limited by the link (9.3–9.4 Gb/s); next: the slot (25–31 Gb/s)`."""
     text = limited(limit, where)
+    if early(limit) or answers(limit):
+        return text
     if limit.stage.capacity is not None:
         text += f" ({interval(limit.stage.capacity, shown)})"
     if limit.next is not None:

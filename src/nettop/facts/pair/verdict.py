@@ -18,6 +18,7 @@ from ..limits.following import BINDS, independent
 from ..limits.interfaces import as_flow
 from ..limits.ladder import bounded, labelled
 from ..limits.stages import having
+from ..limits.words import early
 from . import BETWEEN, HERE, THERE, Joined, Losses
 
 LOSES: Final = ("path", "cwnd")
@@ -83,6 +84,9 @@ def _stage(
     sender: Limit | None, receiver: Limit | None, losses: Losses | None, ends: tuple[str, str],
     reader: str, returns: Returns | None,
 ) -> Reading:  # fmt: skip
+    for one in (sender, receiver):
+        if one is not None and early(one):
+            return one.stage
     said = sender.stage if sender is not None else None
     read = receiver.stage if receiver is not None else None
     if said is None or said.stage in having("beyond"):
