@@ -18,7 +18,7 @@ from ..terms.units import count as number
 from ..views.ask import Hint
 from ..views.build import may_mute, mutes
 from ..views.enough import all_clear, unjudged, witnesses
-from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene, once
+from ..views.scene import Ended, JournalEntry, Scene, once
 from ..views.stages import foremost, moves
 from ..views.view import View
 from .frame import filled, inside, part
@@ -120,10 +120,7 @@ def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
     changes = [
         entry
         for entry in scene.journal
-        if entry.finding == one.finding.id
-        and entry.state in IN_FORCE
-        and not entry.since
-        and entry.wall >= began
+        if entry.finding == one.finding.id and entry.in_force and entry.wall >= began
     ]
     return tuple(sorted(changes, key=lambda entry: -entry.wall))
 
@@ -138,7 +135,7 @@ def undoes(scene: Scene, here: str) -> list[JournalEntry] | None:
 def made_for(finding: str, scene: Scene) -> tuple[JournalEntry, ...]:
     """The changes in force that were made for a finding, whether it still holds; newest first."""
     own = (one for one in scene.journal
-           if one.finding == finding and one.state in IN_FORCE and not one.since)  # fmt: skip
+           if one.finding == finding and one.in_force)  # fmt: skip
     return tuple(sorted(own, key=lambda one: -one.wall))
 
 

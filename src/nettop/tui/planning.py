@@ -20,7 +20,7 @@ from ..terms.text import Line, line
 from ..terms.units import many
 from ..views.ask import Ask
 from ..views.kept import PEERS, exportable
-from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
+from ..views.scene import JournalEntry, Question, Scene
 from ..views.view import View
 from .notes import Post, ask_question, note
 
@@ -220,10 +220,10 @@ class Planning:
         """Show the changes that would be undone (see `to_undo`)."""
         entries = to_undo(ask.target, view, scene)
         if not entries:
-            text = "nothing to undo: no change is in force"
-            if any(entry.state in IN_FORCE for entry in scene.journal):
-                text = "this change is not in force: move to one with ● or ◆"
-            self.post(note(text, "warn"))
+            self.post(note(none_to_undo(scene), "warn"))
+            return
+        if elsewhere := next((one.since for one in entries if one.space), ""):
+            self.post(note(elsewhere, "warn"))
             return
         body: list[Line] = []
         for newest, *older in steps_back(entries):
@@ -316,7 +316,7 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     chosen = undoes(scene, target) if undoes is not None else None
     if chosen is not None:
         return chosen
-    in_force = sorted((e for e in scene.journal if e.state in IN_FORCE), key=lambda e: -e.wall)
+    in_force = sorted((e for e in scene.journal if e.in_force), key=lambda e: -e.wall)
     pending = {one.id for one in scene.pending}
     waiting = [entry for entry in in_force if entry.id in pending]
     if waiting or not in_force:
@@ -324,6 +324,15 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     newest = in_force[0]
     same = made_for(newest.finding, scene) if newest.finding else ()
     return [newest, *(one for one in same if one is not newest)]
+
+
+def none_to_undo(scene: Scene) -> str:
+    """Why `u` undoes nothing here."""
+    if any(entry.in_force for entry in scene.journal):
+        return "this change is not in force: move to one with ● or ◆"
+    if any(entry.space for entry in scene.journal):
+        return "nothing to undo in this namespace"
+    return "nothing to undo: no change is in force"
 
 
 def steps_back(entries: Iterable[JournalEntry]) -> list[list[JournalEntry]]:
