@@ -61,11 +61,24 @@ def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> N
         ("Q", "overview", "Q: no such key"),
         ("P", "overview", "profile: bulk-lan"),
         ("e", "overview", "e: no setting here"),
+        ("/", "overview", "/: nothing to filter"),
+        ("/", "history", "/: nothing to filter"),
     ],
 )
 def test_what_a_key_says(key: str, pane: str, said: str) -> None:
     view = page.painted(lossy(), View(pane=pane), 120, 40)
     assert pressed(key, view, lossy())[2] == said
+
+
+@folded("name", panes.names())
+def test_a_filter_opens_only_where_it_chooses_among_rows(name: str) -> None:
+    scene = replace(storied(), journal=lossy().journal or storied().journal)
+    view = page.painted(scene, View(pane=name), 120, 40)
+    opened = pressed("/", view, scene)[0].typing
+    assert opened == panes.pane(name).FILTERED
+    none = replace(view.at(filter="no row has this"))
+    fewer = panes.pane(name).items(scene, none) != panes.pane(name).items(scene, view)
+    assert fewer == opened
 
 
 def test_a_character_that_cannot_be_printed_is_called_by_its_key() -> None:

@@ -27,7 +27,7 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
-BOUND = PAGED = True
+BOUND = PAGED = FILTERED = True
 ABREAST: Final = 120  # columns from which the list and one finding are side by side
 
 

@@ -40,7 +40,7 @@ LEGEND: Final = (
     "below. ADVISED: changes of findings that hold."
 )
 NEEDS: tuple[str, ...] = ()
-BOUND = True
+BOUND = FILTERED = True
 LAZY = ("journal",)  # that of another host takes a connection
 STATES: Final = {
     "applied": ("● applied", "good"),

@@ -51,7 +51,7 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
-BOUND = PROGRESS = True
+BOUND = PROGRESS = FILTERED = True
 START: Final = "start"
 BESIDE: Final = 8  # columns of a heading beside its title and remark
 HINT: Final = "Enter edits, then starts"

@@ -324,6 +324,8 @@ def _detail(by: int) -> Change:
 def _filter(view: View, scene: Scene) -> View:
     """Type a filter; an opened detail is closed, or the rows that match would not be seen."""
     here = pane(view.pane)
+    if not here.FILTERED:
+        return view
     opened = view.spot.open in (here.details or here.items)(scene, view.at(open=""))
     return replace(view.at(open="", top=0) if opened else view, typing=True)
 
