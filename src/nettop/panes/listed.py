@@ -221,6 +221,7 @@ def finding_lines(
 ) -> list[Line]:
     """The top findings in `height` lines and their title, with the keys of the chosen one.
 
+    While the cursor is on none of them, no key acts on one, and none is told.
     Free rows have its figures, then what is `argued` about it.
     """
     every = standing(scene)
@@ -232,7 +233,7 @@ def finding_lines(
         row(
             one,
             inner,
-            keys_of(scene, one, inner if at == cursor else 0),
+            keys_of(scene, one, inner if at == cursor else 0) if cursor >= 0 else "",
             longest,
             shared,
             fixed=scene.fixed,

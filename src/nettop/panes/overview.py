@@ -78,6 +78,9 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     known = (Hint("Enter", source, "enter"),) if source else ()  # the finding there may be gone
     found = foremost(scene, view)
     ways = (_other_way(found),) if found is not None else ()
+    free = not known and (found is None or not moves(found))
+    if free and unlimited.busy(scene):  # what takes the time of the CPUs
+        known = (Hint("2", "cores", "cores"),)
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 

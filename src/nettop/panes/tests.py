@@ -54,7 +54,6 @@ LAZY = ("studies",)
 BOUND = PROGRESS = FILTERED = True
 START: Final = "start"
 BESIDE: Final = 8  # columns of a heading beside its title and remark
-HINT: Final = "Enter edits, then starts"
 LEAST_BAR: Final = 4  # columns of the bar of a running test at least
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
@@ -166,7 +165,7 @@ def launch(view: View, scene: Scene) -> Next:
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     """The form; below it the hint of the field under the cursor, and what the tool measures."""
     where = elsewhere(scene)
-    out = [section("TEST" if where else "TEST THIS HOST", where or HINT, width)]
+    out = [section("TEST" if where else "TEST THIS HOST", where, width)]
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"

@@ -147,8 +147,8 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     change = CHANGES.get(action)
     if change is not None:
         return change(view, scene), None
-    if action == "open":
-        name = DIGITS.get(digit, view.pane)
+    if action == "open" or action in names():  # a hint names the pane
+        name = DIGITS.get(digit, action if action in names() else view.pane)
         return replace(view, pane=name, help=False, back=(), journey=""), None
     if action == "enter":
         return _enter(view, scene)
