@@ -18,8 +18,16 @@ from nettop.tui.keys import Ask, act, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import Planning
 from nettop.tui.trying import TrialBench, positive
-from nettop.views.form import peers, values
-from nettop.views.scene import Question, Scene, SceneOrigin, StoredResult
+from nettop.views.form import peers, provable, values
+from nettop.views.scene import (
+    Ended,
+    Peer,
+    Question,
+    Scene,
+    SceneOrigin,
+    Step,
+    StoredResult,
+)
 from nettop.views.view import View
 
 BACKLOG = "sysctl.net.core.netdev_max_backlog"
@@ -326,3 +334,15 @@ def test_an_agreed_tuning_proves_the_findings_within_its_minutes(
 def test_the_minutes_of_a_tuning_are_a_number_above_zero(text: str) -> None:
     with pytest.raises(ValueError, match="minutes"):
         positive(text)
+
+
+def test_a_test_can_prove_the_findings_that_the_overview_lists_of_both_ends() -> None:
+    step = Step("ring.rx@eth0", "256", "512")
+    there = replace(RING, id=f"{RING.id} at web2", host="web2", title="The ring of web2 is full")
+    peer = Peer(("web1", "web2"), findings=(there,), plans={there.id: (step,)})
+    over = replace(RING, id="over@eth0", title="A ring was full")
+    ended = (Ended(over, (step,), 5.0),)
+    scene = replace(lossy(), findings=(), plans={}, ended=ended, peer=peer, results=())
+    assert provable(scene) == [there.id]
+    shown = words(pane("tests").lines(scene, View(pane="tests"), 80, 40))
+    assert ("The ring of web2 is full" in shown, "A ring was full" in shown) == (True, False)

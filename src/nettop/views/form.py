@@ -115,9 +115,9 @@ def peers(scene: Scene) -> list[str]:
 
 
 def provable(scene: Scene) -> list[str]:
-    """The ids of the findings that have a setting to test: those that hold, then ended ones."""
-    known = (*scene.findings, *(one.finding for one in scene.ended))
-    return list(dict.fromkeys(one.id for one in known if one.wanted))
+    """The ids of the findings that have a setting to test: those that hold, of both ends."""
+    there = scene.peer.findings if scene.peer is not None else ()
+    return list(dict.fromkeys(one.id for one in (*scene.findings, *there) if one.wanted))
 
 
 def offered(scene: Scene, name: str) -> str:
