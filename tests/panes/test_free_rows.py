@@ -23,7 +23,7 @@ def test_a_large_nic_pane_draws_the_rates_in_its_free_rows() -> None:
     view = View(pane="nic")
     rows = words(nic.lines(calm(), view, 200, 58)).splitlines()
     assert any(" RATES ─" in row and "rx 616.4 Mb/s (65%)" in row for row in rows)
-    assert "0 drops here" in rows[-3]
+    assert "0 NIC drops" in rows[-3]
     assert "now" in rows[-2]
     assert " RATES " not in words(nic.lines(calm(), view, 80, 22))
 

@@ -81,6 +81,15 @@ def test_beside_the_kinds_of_time_stand_interrupts_and_packets() -> None:
     assert "irq/s" not in words(grid.block(facts, 50, 20))
 
 
+def test_large_rates_do_not_run_together() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    busy = tuple(replace(one, nic_irqs=15_800.0, processed=139_700.0) for one in facts.cores)
+    assert "15.8k  140k " in words(grid.block(replace(facts, cores=busy), 58, 20))
+    for per_s in (0, 7, 999, 1000, 99_960, 139_700, 999_960, 14_880_000):
+        assert len(corerow.rated(per_s)[0]) <= 5
+
+
 def test_a_rate_that_no_core_has_is_no_column() -> None:
     facts = host(3.0, 95.0)
     silent = replace(facts, cores=tuple(replace(one, nic_irqs=None) for one in facts.cores))

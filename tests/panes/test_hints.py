@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from folded import folded
 from golden_text import same
+from pane_text import words
 from scenes import lossy, storied
 from scenes.found import RING
 
@@ -225,3 +226,24 @@ def test_in_80_columns_every_pane_has_letters_of_its_name(
         titles = dict(page.footer_parts(scene, cursor.bound(View(pane=pane), scene), 80)[0])
         short = [name for name, title in titles.items() if len(title.strip()) < page.FEWEST]
         assert short == [], titles
+
+
+def test_where_the_cursor_is_on_no_finding_no_row_has_the_keys_of_one() -> None:
+    scene = lossy()
+    on = page.painted(scene, View(), 120, 40)
+    flow = next(one for one in panes.pane("overview").items(scene, on) if one.startswith("flow:"))
+    assert " a apply  p prove" in words(page.compose(scene, on, 120, 40))
+    off = page.painted(scene, on.at(on=flow), 120, 40)
+    assert " a p" not in words(page.compose(scene, off, 120, 40))
+
+
+def test_full_cpus_that_no_finding_is_about_are_shown_by_a_key() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    host = replace(scene.facts.host, idle=1.0)
+    full = replace(scene, findings=(), ended=(), facts=replace(scene.facts, host=host, limits=()))
+    for size in ((80, 24), (200, 60)):
+        view = page.painted(full, View(), *size)
+        assert "2 cores" in text_of(page.footer(full, view, size[0]))
+        after, ask = keys.act("cores", view, full)
+        assert (after.pane, ask) == ("cores", None)

@@ -16,14 +16,14 @@ from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.ladder import labelled
 from nettop.facts.limits.stages import declared
 from nettop.facts.means import Means
-from nettop.panes import limit, overview, overviewrows, page
+from nettop.panes import flowlist, limit, overview, overviewrows, page
 from nettop.panes.corelist import core_cells
 from nettop.panes.parts import altered, load_role
 from nettop.panes.related import related
 from nettop.terms.text import cells, line, text_of
 from nettop.views.past import History
 from nettop.views.scene import Scene, Step
-from nettop.views.stages import foremost, places, taker
+from nettop.views.stages import bars, foremost, places, taker
 from nettop.views.view import View
 
 (RX, TX, _) = LOSSY
@@ -385,3 +385,15 @@ def test_what_to_do_is_whole_at_every_width(width: int) -> None:
     assert "stop or limit compiler" in told
     assert "…" not in told
     assert ("(7.8% of 8 cores)" in told) == (width > 70)
+
+
+def test_datagrams_that_a_socket_loses_are_lost_at_the_socket_and_no_column_is_empty() -> None:
+    seen = last(HERE / "live/recordings/a-server-too-slow-for-its-datagrams.host.gz")
+    (of_socket,) = (one for one in seen.facts.limits if one.over == "socket")
+    lost = {one.stage: one.lost for one in bars(seen.facts, of_socket)}
+    assert lost["rcvbuf"] == sum(one.drops_per_s or 0.0 for one in seen.facts.flows) > 0
+    scene = Scene(seen.facts, seen.frame)
+    (head, *rows) = map(text_of, flowlist.lines(scene, flowlist.busiest(scene), 120, 9))
+    assert rows
+    for title in ("LAST", "WHY", "LIMITED", "RATE"):
+        assert title not in head

@@ -12,6 +12,7 @@ from nettop.facts.kinds.nic import Counters
 from nettop.panes import (
     corerow,
     cores,
+    headline,
     interfaces,
     listed,
     loads,
@@ -46,7 +47,7 @@ def test_without_a_finding_the_rules_that_were_judged_and_those_that_were_not_ar
 
 def test_the_header_says_that_nettop_is_not_root() -> None:
     for ordinary in (False, True):
-        row = text_of(page.header(replace(lossy(), ordinary=ordinary), View(), 120))
+        row = text_of(headline.header(replace(lossy(), ordinary=ordinary), View(), 120))
         assert ("· not root" in row) is ordinary
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from scenes import healthy, lossy
 
-from nettop.panes import page
+from nettop.panes import headline, page
 from nettop.sampling.refresh import LOOK
 from nettop.terms.text import line, line_cells, text_of
 from nettop.views.scene import Note, Pending, Question, RunningTest, Scene
@@ -14,24 +14,52 @@ from nettop.views.view import View
 
 def test_the_header_says_first_how_far_apart_looks_are() -> None:
     scene = Scene(stretched={"processes": 20.0, LOOK: 3.0})
-    text = "redrawn every 3 s, processes every 20 s"
-    assert page.stretched(scene.stretched, 39) == text
-    assert page.stretched(scene.stretched, 38) == "redrawn every 3 s, 1 more"
-    assert page.stretched(scene.stretched, 24) == "redrawn every 3 s"
-    assert page.stretched(scene.stretched, 16) == "2 slower"
+    assert headline.stretched(scene.stretched) == (
+        "redrawn every 3 s, processes every 20 s",
+        "redrawn every 3 s, 1 more",
+        "redrawn every 3 s",
+        "2 slower",
+    )
+
+
+def test_no_state_takes_the_place_of_the_name_of_the_host() -> None:
+    busy = replace(
+        lossy(),
+        counting=0.1152,
+        stretched={LOOK: 1.5, "threads": 6.0},
+        recording="x",
+        ordinary=True,
+    )
+    calm = replace(busy, stretched={}, quiet=20.0)
+    for scene in (busy, calm, replace(busy, ago=70.0), replace(busy, ago=70.0, boxed=True)):
+        for view in (View(), View(moment=60.0), replace(View(moment=60.0), paused=True)):
+            for width in range(74, 210):
+                told = text_of(headline.header(scene, view, width))
+                assert told.startswith(" nettop  vm7 "), (width, told)
+                assert "…" not in told.partition(" (")[0], (width, told)
+                assert len(told) == width
+                assert ("sampling" in told) == (not view.moment), (width, told)
+                assert not view.moment or ("every" not in told and "own" not in told), told
+
+
+def test_a_narrow_screen_says_shortly_that_it_samples() -> None:
+    scene = replace(lossy(), counting=0.1152)
+    assert "◌ sampling  1 s" in text_of(headline.header(scene, View(), 80))
+    whole = "counting drops and failed calls, sampling cores: 115.2 ms of CPU"
+    assert whole in text_of(headline.header(scene, View(), 200))
 
 
 def test_the_header_says_what_is_stretched_longest_first() -> None:
     scene = Scene(stretched={"processes": 6.0, "sockets_tcp": 12.0})
-    header = text_of(page.header(scene, View(), 160))
+    header = text_of(headline.header(scene, View(), 160))
     assert "sockets_tcp every 12 s, processes every 6 s" in header
-    assert text_of(page.header(Scene(), View(), 160)).count("every") == 1  # the interval
+    assert text_of(headline.header(Scene(), View(), 160)).count("every") == 1  # the interval
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_narrow_header_names_the_longest_wait(width: int) -> None:
     many = {f"table_{n}": float(n) for n in range(6, 20)}
-    header = page.header(Scene(stretched={**many, "links": 20.0}), View(), width)
+    header = headline.header(Scene(stretched={**many, "links": 20.0}), View(), width)
     assert line_cells(header) <= width
     assert "links every 20 s" in text_of(header)
 
@@ -39,20 +67,20 @@ def test_a_narrow_header_names_the_longest_wait(width: int) -> None:
 def test_a_name_in_the_header_is_whole_or_left_out() -> None:
     waits = {LOOK: 3.0, "socket_owners": 20.0}
     for width in range(40, 160):
-        header = text_of(page.header(replace(healthy(), stretched=waits), View(), width))
+        header = text_of(headline.header(replace(healthy(), stretched=waits), View(), width))
         assert "slower" in header or "redrawn every 3 s" in header, width
         assert "socket_owners every 20 s" in header or "socket" not in header, width
 
 
 def test_an_earlier_moment_has_the_room_of_what_is_read_less_often() -> None:
     scene = replace(healthy(), stretched={LOOK: 3.0}, ago=9.0)
-    header = text_of(page.header(scene, View(moment=60.0), 80))
+    header = text_of(headline.header(scene, View(moment=60.0), 80))
     assert "redrawn every" not in header
     assert "9 s ago; End: the present" in header
     assert "nettop  web · " in header
     assert "own CPU" not in header
     paused = replace(View(moment=60.0), paused=True)
-    assert "nettop  web · " in text_of(page.header(scene, paused, 80))
+    assert "nettop  web · " in text_of(headline.header(scene, paused, 80))
 
 
 @pytest.mark.parametrize(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])

@@ -15,7 +15,7 @@ from nettop.facts import contended
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.interfaces import Interfaces
-from nettop.panes import grid, history, overview, page
+from nettop.panes import grid, headline, history, overview, page
 from nettop.panes.parts import Column, widths
 from nettop.panes.unlimited import without_limit
 from nettop.terms import text, units
@@ -154,10 +154,10 @@ def test_a_limit_is_a_doubt_where_the_flows_were_not_read() -> None:
 
 def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:
     for width in (80, 90, 100, 120, 200):
-        row = text_of(page.header(storied(), View(), width))
+        row = text_of(headline.header(storied(), View(), width))
         assert "bulk-lan" in row
         assert "(" not in row or "(auto: rtt 0.2 ms)" in row
-    assert "(auto: " in text_of(page.header(storied(), View(), 200))
+    assert "(auto: " in text_of(headline.header(storied(), View(), 200))
 
 
 def test_the_lines_of_a_heat_map_begin_with_a_core_and_break_no_cache() -> None:

@@ -16,7 +16,7 @@ from nettop.facts.limits import Limit, Reading, words
 from nettop.facts.limits.ladder import labelled
 from nettop.facts.limits.stages import SHORT, declared, short
 from nettop.host.recording import Mark, Replay, load
-from nettop.panes import flowlist, flowpage, limit, page
+from nettop.panes import flowlist, flowpage, headline, limit, page
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
 from nettop.views.build import Plans, scene_of
@@ -115,7 +115,7 @@ def test_the_profile_is_in_the_header_whole_or_not_at_all() -> None:
     assert scene.facts is not None
     name = scene.facts.profile.name
     for width in range(60, 120):
-        told = text_of(page.header(scene, View(), width))
+        told = text_of(headline.header(scene, View(), width))
         assert f"· {name} " in told or f"· {name[:3]}" not in told, width
         assert "…" not in told.partition(" (")[0], width
 

@@ -18,8 +18,16 @@ from nettop.tui.keys import Ask, act, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import Planning
 from nettop.tui.trying import TrialBench, positive
-from nettop.views.form import peers, values
-from nettop.views.scene import Question, Scene, SceneOrigin, StoredResult
+from nettop.views.form import peers, provable, values
+from nettop.views.scene import (
+    Ended,
+    Peer,
+    Question,
+    Scene,
+    SceneOrigin,
+    Step,
+    StoredResult,
+)
 from nettop.views.view import View
 
 BACKLOG = "sysctl.net.core.netdev_max_backlog"
@@ -83,10 +91,22 @@ def test_a_proof_at_another_host_asks_for_the_address_each_time() -> None:
     )
 
 
-def test_start_without_an_address_fills_in_the_known_peer_and_does_not_start() -> None:
+def test_start_without_an_address_offers_the_known_peer_in_its_field_and_does_not_start() -> None:
     view, ask = key("enter", at("start"))
-    assert (view.form["to"], view.editing, ask) == ("192.0.2.20", "", None)
-    assert key("enter", view)[1] == Ask("test")
+    assert (view.draft, view.untouched, view.editing, ask) == ("192.0.2.20", True, "form.to", None)
+    kept, ask = key("enter", view)
+    assert (kept.form["to"], kept.editing, ask) == ("192.0.2.20", "", None)
+    assert key("enter", kept)[1] == Ask("test")
+
+
+def test_enter_opens_the_field_of_the_address_and_what_is_typed_is_its_text() -> None:
+    view, _ = key("enter", at("to"))
+    assert (view.editing, view.draft) == ("form.to", "192.0.2.20")
+    for character in "wqB":
+        view, ask = press(character, character, view, lossy())
+        assert ask is None
+    assert (view.draft, view.editing) == ("wqB", "form.to")
+    assert key("escape", view)[0].form.get("to", "") == ""
 
 
 def test_without_a_known_peer_the_address_is_asked_for() -> None:
@@ -134,13 +154,17 @@ def test_the_address_that_a_proof_asks_for_is_not_left_by_an_arrow() -> None:
         ("seconds", "0", "seconds must be a number above zero"),
         ("streams", "1.5", "streams must be a whole number above zero"),
         ("budget", "-3", "minutes must be a number above zero"),
+        ("values", "192.0.2.20", f"{BACKLOG} takes whole numbers, not '192.0.2.20'"),
+        ("values", '"1000', "No closing quotation"),
+        ("setting", "ring.rz@eth0", "ring has no 'rz' (did you mean rx?)"),
     ],
 )
 def test_a_wrong_value_is_named_and_nothing_starts(field: str, text: str, because: str) -> None:
-    form = {"to": "192.0.2.9", "what": "tune", field: text}
+    what = "sweep" if field in ("values", "setting") else "tune"
+    form = {**FORM, "what": what, field: text}
     after, ask = key("enter", View(pane="tests", form=form).at(on="form.start"))
     assert (ask, after.spot.on) == (None, f"form.{field}")
-    rows = words(pane("tests").lines(lossy(), after, 120, 40))
+    rows = words(pane("tests").lines(lossy(), after, 80, 24))
     assert rows.count(because) == 1, "the hint of the field"
     label = {"to": "address", "budget": "minutes"}.get(field, field)
     assert f"(check {label})" in rows, "at the button"
@@ -223,7 +247,10 @@ def test_a_sweep_that_cannot_start_says_why(
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("2000, 4000", f"{BACKLOG} is a number, not '2000,'"), ('"2000', "No closing quotation")],
+    [
+        ("2000, 4000", f"{BACKLOG} takes whole numbers, not '2000,'"),
+        ('"2000', "No closing quotation"),
+    ],
 )
 def test_a_value_that_cannot_be_set_is_refused_before_the_sweep(
     text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -307,3 +334,15 @@ def test_an_agreed_tuning_proves_the_findings_within_its_minutes(
 def test_the_minutes_of_a_tuning_are_a_number_above_zero(text: str) -> None:
     with pytest.raises(ValueError, match="minutes"):
         positive(text)
+
+
+def test_a_test_can_prove_the_findings_that_the_overview_lists_of_both_ends() -> None:
+    step = Step("ring.rx@eth0", "256", "512")
+    there = replace(RING, id=f"{RING.id} at web2", host="web2", title="The ring of web2 is full")
+    peer = Peer(("web1", "web2"), findings=(there,), plans={there.id: (step,)})
+    over = replace(RING, id="over@eth0", title="A ring was full")
+    ended = (Ended(over, (step,), 5.0),)
+    scene = replace(lossy(), findings=(), plans={}, ended=ended, peer=peer, results=())
+    assert provable(scene) == [there.id]
+    shown = words(pane("tests").lines(scene, View(pane="tests"), 80, 40))
+    assert ("The ring of web2 is full" in shown, "A ring was full" in shown) == (True, False)

@@ -11,7 +11,7 @@ from nettop import panes
 from nettop.panes import hints, page
 from nettop.terms.text import line
 from nettop.tui import answers, keys
-from nettop.tui.notes import HARMLESS
+from nettop.tui.notes import HARMLESS, no_finding, no_setting
 from nettop.views.ask import Ask
 from nettop.views.scene import Question, Scene, SceneOrigin
 from nettop.views.view import View
@@ -61,11 +61,37 @@ def test_every_key_changes_the_screen_or_says_why_not(host: str, name: str) -> N
         ("Q", "overview", "Q: no such key"),
         ("P", "overview", "profile: bulk-lan"),
         ("e", "overview", "e: no setting here"),
+        ("/", "overview", "/: nothing to filter"),
+        ("/", "history", "/: nothing to filter"),
     ],
 )
 def test_what_a_key_says(key: str, pane: str, said: str) -> None:
     view = page.painted(lossy(), View(pane=pane), 120, 40)
     assert pressed(key, view, lossy())[2] == said
+
+
+@folded("name", panes.names())
+def test_a_filter_opens_only_where_it_chooses_among_rows(name: str) -> None:
+    scene = replace(storied(), journal=lossy().journal or storied().journal)
+    view = page.painted(scene, View(pane=name), 120, 40)
+    opened = pressed("/", view, scene)[0].typing
+    assert opened == panes.pane(name).FILTERED
+    none = replace(view.at(filter="no row has this"))
+    fewer = panes.pane(name).items(scene, none) != panes.pane(name).items(scene, view)
+    assert fewer == opened
+
+
+def test_what_is_not_under_the_cursor_is_told_with_where_it_can_be_selected() -> None:
+    scene = lossy()
+    finding = "no finding is under the cursor: "
+    for name in ("overview", "advisor"):
+        assert no_finding(View(pane=name), scene) == f"{finding}select one with ↑ ↓"
+    for name in ("cores", "nic", "flows"):
+        assert no_finding(View(pane=name), scene) == f"{finding}5 lists them"
+    assert no_finding(View(), replace(scene, findings=(), ended=())) == "no finding holds"
+    setting = "no setting is under the cursor: "
+    assert no_setting(View(pane="nic"), scene) == f"{setting}select one with ↑ ↓"
+    assert no_setting(View(pane="flows"), scene) == f"{setting}3 lists them"
 
 
 def test_a_character_that_cannot_be_printed_is_called_by_its_key() -> None:

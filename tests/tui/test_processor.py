@@ -7,7 +7,7 @@ import pytest
 import scenes
 from hang import HANG
 
-from nettop.panes import page
+from nettop.panes import headline
 from nettop.tui import app
 from nettop.views.view import View
 
@@ -37,7 +37,7 @@ def test_the_header_shows_it_where_there_is_room() -> None:
     from dataclasses import replace
 
     scene = replace(scenes.lossy(), processor="Xeon E5-2667")
-    wide = "".join(text for text, _ in page.header(scene, View(), 200))
-    narrow = "".join(text for text, _ in page.header(scene, View(), 120))
+    wide = "".join(text for text, _ in headline.header(scene, View(), 200))
+    narrow = "".join(text for text, _ in headline.header(scene, View(), 120))
     assert "Xeon E5-2667" in wide
     assert "Xeon E5-2667" not in narrow

@@ -150,7 +150,7 @@ def test_it_shows_a_problem_its_fix_and_the_proof_in_half_a_minute(
     )  # fmt: skip
     places = [next(at for at, text in enumerate(texts) if words in text) for words in expected]
     assert places == sorted(places)
-    assert "0 drops here" not in texts[0]
+    assert "0 NIC drops" not in texts[0]
     assert "Limited by the receive ring" not in texts[-1]
 
 

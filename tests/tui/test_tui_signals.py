@@ -139,7 +139,7 @@ def test_a_storm_of_sizes_while_it_is_stopped_and_continued(terminal: Terminal) 
 
 @pytest.mark.parametrize(
     ("key", "shown"),
-    [(b"/", b"Enter keep"), (b"?", b"open a pane"), (b"\x10", b"Search for commands")],
+    [(b"5/", b"Enter keep"), (b"?", b"open a pane"), (b"\x10", b"Search for commands")],
     ids=["filter", "help", "palette"],
 )
 def test_resized_stopped_and_continued_while_a_dialog_is_open(

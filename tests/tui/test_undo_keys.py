@@ -9,10 +9,16 @@ from test_choosing import painted, told, with_findings
 
 from nettop import panes
 from nettop.advice.rules.rule import Wanted
+from nettop.changes.entry import JournaledChange
+from nettop.changes.journal import Journal
+from nettop.changes.namespaces import Survey
+from nettop.cli import main
 from nettop.host.source import Live
+from nettop.settings import Host
 from nettop.terms.text import text_of
 from nettop.tui.keys import Ask
 from nettop.tui.planning import Planning, to_undo
+from nettop.views.kept import journal
 from nettop.views.scene import JournalEntry, Pending, Scene
 from nettop.views.view import View
 
@@ -82,3 +88,53 @@ def test_c_says_that_it_keeps_both_changes() -> None:
     both = told(replace(lossy(), pending=(one, two)), View())
     assert "ring.rx@eth0 reverts unless confirmed: c keep, u undo now" in alone
     assert both.count("reverts unless confirmed: c keep both, u undo now") == 2
+
+
+class Nowhere(Survey):
+    """Every namespace was entered; none is the one that is looked for."""
+
+    found = ()
+    complete = True
+    settled = True
+
+
+def test_a_change_whose_namespace_is_gone_is_closed_on_screen_and_in_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr("nettop.changes.namespaces.Survey", Nowhere)
+    made = JournaledChange(
+        1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0", netns="1", netns_name="lost"
+    )
+    Journal().begin(made)
+    Journal().note(1, "end", after="0")
+    gone = "network namespace lost is gone, and the change with it"
+    assert main(["journal"]) == 0
+    told = capsys.readouterr().out
+    assert ("closed  " in told, f"closed ({gone})" in told) == (True, True), told
+    changes, _ = journal(Host(source=Live(str(tmp_path))))
+    assert [(one.state, one.because, one.in_force) for one in changes] == [("void", gone, False)]
+    scene = replace(with_findings(RING), journal=changes)
+    shown = "\n".join(map(text_of, panes.pane("journal").lines(scene, View(), 120, 30)))
+    assert ("· closed" in shown, gone in shown, "0 in force" in shown) == (True, True, True)
+    said: list[Scene] = []
+    planning = Planning(Live(str(tmp_path)), lambda update: said.append(update(scene)))
+    for pane in ("overview", "journal"):
+        planning.do_undo(Ask("undo", "1"), View(pane=pane), scene)
+        assert said[-1].notes[-1].text == "nothing to undo in this namespace"
+        assert said[-1].question is None
+
+
+def test_a_change_in_another_namespace_is_undone_there(tmp_path: Path) -> None:
+    way = "made in network namespace b: nettop --netns b undo 1"
+    there = JournalEntry("1", 5.0, "sysctl.x", "0", "1", "applied", since=way, space="b")
+    scene = replace(with_findings(RING), journal=(there,))
+    assert to_undo("", View(), scene) == []
+    said: list[Scene] = []
+    planning = Planning(Live(str(tmp_path)), lambda update: said.append(update(scene)))
+    view = View(pane="journal").at(on="1")
+    planning.do_undo(Ask("undo", "1"), view, scene)
+    assert (said[-1].notes[-1].text, said[-1].question) == (way, None)
+    shown = "\n".join(map(text_of, panes.pane("journal").lines(scene, view, 120, 30)))
+    assert ("● applied" in shown, "changed since" in shown) == (True, False)
+    assert "undo" not in {hint.action for hint in panes.hints.hints(scene, view)}

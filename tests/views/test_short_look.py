@@ -9,8 +9,8 @@ import pytest
 from nettop import collect
 from nettop.host.recording import Replay, load
 from nettop.host.source import Live
+from nettop.panes.headline import header
 from nettop.panes.interfaces import reasons
-from nettop.panes.page import header
 from nettop.sampling.refresh import ShortLook
 from nettop.terms.text import text_of
 from nettop.views.build import Plans, scene_of

@@ -106,12 +106,38 @@ def late(entries: Sequence[JournaledChange], host: Host) -> tuple[Result, ...]:
     return tuple(confirmed(e, (), host, survey, kept=False) for e in reverted)
 
 
+def word(state: str) -> str:
+    """The word for the state of a change: one that is lost with its target is closed."""
+    return {"void": "closed", "forgotten": "closed"}.get(state, state)
+
+
 def ended(entry: JournaledChange) -> str:
     """State of a closed entry, when and why it was closed."""
-    text = {"void": "closed", "forgotten": "closed by --forget"}.get(entry.state, entry.state)
+    text = word(entry.state) + " by --forget" * (entry.state == "forgotten")
     if entry.ended is not None:
         text += time.strftime(" at %Y-%m-%d %H:%M:%S", time.localtime(entry.ended))
     return f"{text} ({entry.because})" if entry.because else text
+
+
+def standing(
+    entry: JournaledChange,
+    host: Host,
+    others: Collection[JournaledChange],
+    survey: Survey,
+) -> tuple[JournaledChange, str]:
+    """The entry as it stands now, and what happened to it outside nettop (see `overtaken`).
+
+    An open one whose target is gone is closed, whether or not the journal has that already.
+    """
+    if not entry.open:
+        return entry, ""
+    try:
+        place = target.find(entry, host, survey)
+    except (OSError, LookupError):
+        return entry, overtaken(entry, host, others, survey)
+    if place.gone:
+        return replace(entry, state="void", because=place.because), ""
+    return entry, overtaken(entry, host, others, survey)
 
 
 def overtaken(

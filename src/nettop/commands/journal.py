@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from ..changes import privilege
     from ..changes.journal import ROOTS, Journal
     from ..changes.namespaces import Survey
-    from ..changes.status import ended, overtaken
+    from ..changes.status import ended, standing, word
     from ..changes.unguarded import notices
     from ..settings import Host
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         entries = journal.entries()
         messages = notices(journal)
         host, survey = Host.at(), Survey()
-        since = {e.id: overtaken(e, host, entries, survey) for e in entries if e.open}
+        stood = [standing(e, host, entries, survey) for e in entries]
     except OSError as error:
         raise Refused(sentence(error), 3) from None
     report_faults(journal.odd())
@@ -64,21 +64,21 @@ def run(args: argparse.Namespace) -> int:
         hint = f"nettop: changes of root are in root's journal: {own.called_as_root()} journal"
         print(hint, file=sys.stderr)
     if args.json:
-        changes = [document(entry, since.get(entry.id, "")) for entry in entries]
+        changes = [document(*one) for one in stood]
         emit({"changes": changes, "notices": list(messages)})
         return 0
-    for entry in entries:
+    for entry, since in stood:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.at))
         where = f" in {entry.netns_name}" if entry.netns_name else ""
         why = f" for {entry.finding}" if entry.finding else ""
         doubt = "?" if entry.state == "begun" else ""
         after = entry.wanted + doubt if entry.after is None else entry.after
         print_lines(
-            f"{entry.id:>4}  {when}  {entry.state:<9} {entry.setting}{where}: "
+            f"{entry.id:>4}  {when}  {word(entry.state):<9} {entry.setting}{where}: "
             f"{entry.before} → {after}   {entry.who}{why}"
         )
         print_lines(f"      {entry.shell}")
-        for remark in (entry.because if entry.open else ended(entry), since.get(entry.id)):
+        for remark in (entry.because if entry.open else ended(entry), since):
             if remark:
                 print_lines(f"      {remark}")
     for message in messages:

@@ -41,10 +41,10 @@ def _short(queues: Sequence[str]) -> str:
 
 
 def rated(per_s: float | None) -> tuple[str, str]:
-    """A rate per second as a cell; one below a half is dim."""
+    """A rate per second as a cell of three digits; one below a half is dim."""
     if per_s is None:
         return UNKNOWN, "dim"
-    return brief(round(per_s)), "" if per_s >= 0.5 else "dim"
+    return brief(float(f"{round(per_s):.3g}")), "" if per_s >= 0.5 else "dim"
 
 
 def rates_of(cores: Sequence[Core], width: int) -> tuple[tuple[str, str], ...]:

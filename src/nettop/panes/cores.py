@@ -51,7 +51,7 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 DRAWS: Final = ("interrupts", "softirqs", "threads", "profiles")
-BOUND = PAGED = LISTED = True
+BOUND = PAGED = LISTED = FILTERED = True
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # with more queues or cores, idle ones are folded
 RECENT = 5  # free rows from which the load over time is shown

@@ -64,6 +64,7 @@ class Pane:
     LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
     BOUND: bool = False  # the cursor stays on the row that was painted under it
     PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
+    FILTERED: bool = False  # `/` chooses among its rows
     LISTED: bool = False  # page keys move the cursor while no row is open
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key

@@ -128,7 +128,7 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
         (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),
         ((flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
          "bad" if bad else "dim"),
-        (flow.limit_why or "", "dim"),
+        (flow.limit_why or (UNKNOWN if flow.limit is None else ""), "dim"),
     )  # fmt: skip
 
 
@@ -140,6 +140,8 @@ def _span(scene: Scene) -> tuple[float, str]:
 
 
 def _minute(scene: Scene, flow: Flow) -> str:
+    if rate(flow) is None:
+        return UNKNOWN
     values = trace(scene.past, flow.id, 2 * TRACE, _span(scene)[0] / (2 * TRACE))
     top = max((value for value in values if value), default=0.0)
     return braille.area(values, 1, top)[0] if top else ""

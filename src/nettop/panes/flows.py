@@ -51,6 +51,7 @@ NEEDS: tuple[str, ...] = (
     "sockets_tcp", "sockets_tcp_multipath", "sockets_udp", "netns_tcp", "netns_udp",
 )  # fmt: skip
 DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
+FILTERED = True
 COLUMNS: Final = (
     Column("PROCESS", 13, grow=2),
     Column("LOCAL", 6, ">"),

@@ -213,7 +213,7 @@ def _losses(track: Timeline) -> Line:
         for value in pairs
     ]
     known = any(value is not None for value in pairs)
-    label = f"peak {brief(round(most))}/s" if most else "0 drops here" if known else "not counted"
+    label = f"peak {brief(round(most))}/s" if most else "0 NIC drops" if known else "not counted"
     head = (fit(label, LABEL, ">"), "bad" if most else "dim")
     return line(head, " ", *merge(parts))
 

@@ -73,7 +73,9 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
     if one is not None and one.state == "done":
         return (UNDO,)
     steps = listed.planned(here, scene)
-    if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
+    if any(
+        entry.id == here and entry.state in IN_FORCE and not entry.space for entry in scene.journal
+    ):
         return (UNDO, Hint("s", "persist", "persist"))
     made = (UNDO,) if here and not scene.fixed and listed.made_for(here, scene) else ()
     return (*listed.offered(one, scene), *made, listed.COPY) if steps else made

@@ -75,10 +75,8 @@ def updown(view: View, scene: Scene, by: int) -> View:
 
 
 def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
-    """Clear the marks; if there are none, the filter."""
-    if view.marks:
-        return replace(view, marks=())
-    return view.at(filter="") if view.spot.filter else view
+    """Clear the marks."""
+    return replace(view, marks=()) if view.marks else view
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001

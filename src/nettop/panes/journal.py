@@ -40,7 +40,7 @@ LEGEND: Final = (
     "below. ADVISED: changes of findings that hold."
 )
 NEEDS: tuple[str, ...] = ()
-BOUND = True
+BOUND = FILTERED = True
 LAZY = ("journal",)  # that of another host takes a connection
 STATES: Final = {
     "applied": ("● applied", "good"),
@@ -52,6 +52,8 @@ STATES: Final = {
     "conflict": ("✗ conflict", "bad"),
     "refused": ("✗ refused", "bad"),
     "unchanged": ("· unchanged", "dim"),
+    "void": ("· closed", "dim"),
+    "forgotten": ("· closed", "dim"),
     SEEN: ("○ seen", "accent"),
 }
 BEFORE: Final = Column("BEFORE", 10, grow=1)
@@ -153,7 +155,7 @@ def rates(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def _rows(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The lines of the pane, without a frame."""
     shown = rows_of(scene, view)
-    in_force = sum(e.state in IN_FORCE - {"begun"} and not e.since for e in shown)
+    in_force = sum(e.in_force and e.state != "begun" for e in shown)
     remark = f"{in_force} in force of {len(shown)}"
     if width >= KEYS_FROM:
         keys = {
@@ -276,4 +278,6 @@ def _values(before: str, after: str, sizes: Sequence[int]) -> tuple[Cell, Cell]:
 
 def _state(entry: JournalEntry) -> tuple[str, str]:
     """The text and role of a change's state."""
-    return OVERTAKEN if entry.since else STATES.get(entry.state, (entry.state, ""))
+    return (
+        OVERTAKEN if entry.since and not entry.space else STATES.get(entry.state, (entry.state, ""))
+    )

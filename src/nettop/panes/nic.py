@@ -37,7 +37,7 @@ COLUMNS: Final = (
     Column("BETTER", 9),
     Column("UNIT", 11, grow=1),
 )
-BOUND = True
+BOUND = FILTERED = True
 SHORT: Final = 16  # columns of the name of a setting at least
 MOST: Final = 30  # lines of the graph at the most
 WIDE: Final = 100  # columns from which the settings are beside the rest

@@ -79,6 +79,9 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     known = (Hint("Enter", source, "enter"),) if source else ()  # the finding there may be gone
     found = foremost(scene, view)
     ways = (_other_way(found),) if found is not None else ()
+    free = not known and (found is None or not moves(found))
+    if free and unlimited.busy(scene):  # what takes the time of the CPUs
+        known = (Hint("2", "cores", "cores"),)
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 
@@ -98,6 +101,10 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return f"{MARK}{mark}" if mark else ""
     if (row := listed_at(scene, at)) in items(scene, view):
         return row
+    if at.part.startswith("FINDINGS"):  # of the text below a row: the finding that it is about
+        return listed.at(scene, at.row) or (
+            view.spot.on if view.spot.on in finding_ids(scene) else ""
+        )
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
     first = 2 + len(

@@ -2,134 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..facts import Facts
-from ..sampling.refresh import LOOK, QUIET_LOOK
-from ..terms.text import Line, cells, clauses, crop, ends, fit_line, line, line_cells, text_of, wrap
-from ..terms.units import percent, seconds
+from ..terms.text import Line, cells, crop, ends, fit_line, line, line_cells, text_of, wrap
 from ..views.ask import Hint
 from ..views.form import PROMPTS, offered
 from ..views.scene import Scene, nic_of
 from ..views.view import View
 from . import asking, cursor, graph, hints, interfaces, journey, names, pane
 from .frame import FRAMED, closed, in_border, inside, part
-from .parts import clock, left_of, typed, when
+from .headline import header
+from .parts import left_of, typed
 
 WIDE = 140  # columns from which the titles of the panes are whole
-MOMENT_FROM = 100  # columns from which the header has words for its figures and keys
-QUIET_FROM = 60  # columns from which the header has the age of tables of a quiet host
-PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 FEWEST = 2  # letters of the title of a pane: with them ten panes fit 80 columns
-SELF = 16  # columns of nettop's own load, with gaps
-REASON = 24  # free columns from which the reason for the profile is shown
 KEEP: Final = (" keep, ", " keep both, ")  # of one change that is not confirmed, of two
 TO_KEYS: Final = (("End", "key"), (" leads to its keys", "warn"))  # of it, in the past
 # seconds without a picture: a change at that host needs no connection to revert
 SILENT: Final = 3.0
 Guide = Callable[[View, int, int], list[Line]]
-
-
-def header(scene: Scene, view: View, width: int) -> Line:
-    """Host, kernel and profile with its reason; at the right the state of nettop."""
-    facts = scene.facts
-    left: list[tuple[str, str]] = [(" nettop ", "brand"), (" ", "")]
-    if facts is not None:
-        left += _host(scene, facts, width)
-    right: list[tuple[str, str]] = []
-    if view.moment:
-        right.append((f" {moment_words(scene, view, width)} ", "alarm"))
-    elif scene.origin:
-        room, text = max(8, width // 4), scene.origin.text
-        text = text if cells(text) <= room else scene.origin.brief
-        right.append((f"{crop(text, room)}  ", "warn"))
-    if view.paused:
-        right.append(("⏸ paused  ", "warn"))
-    if scene.recording:
-        right.append(("● rec  ", "bad"))
-    if scene.counting is not None and width >= QUIET_FROM:
-        cost = seconds(scene.counting)
-        right.append((f"counting drops and failed calls, sampling cores: {cost} of CPU  ", "dim"))
-    idle = scene.quiet > scene.interval and width >= QUIET_FROM
-    every = _quiet(scene) if idle else seconds(scene.interval)
-    brief = bool(view.moment) and width < MOMENT_FROM  # the name of the host has more weight
-    if not brief and LOOK not in scene.stretched:
-        right.append((f"{'every ' * (width >= MOMENT_FROM)}{every}  ", "dim"))
-    room = min(width // 3, width - line_cells((*left[:3], *right)) - SELF)
-    if scene.stretched and not view.moment:
-        right.append((f"{stretched(scene.stretched, room)}  ", "warn"))
-    here = not scene.origin and not scene.boxed  # else it is that of another process
-    own = facts.host.nettop_cpu if facts is not None and here else None
-    if own is not None and not brief:
-        right.append((f"own {'CPU ' * (width >= MOMENT_FROM)}{percent(own)} ", "dim"))
-    tail = tuple(right)
-    room = width - line_cells(tail) - 1
-    if line_cells(tuple(left)) > room:  # rather no profile than a part of it
-        left[3:4] = []
-    if facts is not None and room - line_cells(tuple(left)) >= REASON:
-        chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
-        spare = room - line_cells(tuple(left)) - 3
-        left.append((f" ({clauses(chosen, spare)})", "dim"))
-    return ends(fit_to(tuple(left), room), tail, width)
-
-
-def _quiet(scene: Scene) -> str:
-    """Seconds between two looks at a quiet host, and between two readings of its tables."""
-    looks = max(QUIET_LOOK, scene.interval)
-    return f"{looks:g}–{seconds(scene.quiet)}" if looks < scene.quiet else seconds(scene.quiet)
-
-
-def _host(scene: Scene, facts: Facts, width: int) -> list[tuple[str, str]]:
-    """The host's name, kernel and size, the profile, and that nettop is not root here."""
-    host = facts.host
-    kernel = ".".join(map(str, host.kernel)) if host.kernel else ""
-    size = f"{host.cpus} CPU{'s' * (host.cpus != 1)}"
-    if host.nodes > 1:
-        size += f", {host.nodes} nodes"
-    if scene.processor and width >= PROCESSOR_FROM:
-        size += f", {scene.processor}"
-    parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
-    out = [(" · ".join(p for p in parts if p), "strong"), (f" · {facts.profile.name}", "accent")]
-    return [*out, (" · not root", "warn")] if scene.ordinary else out
-
-
-def stretched(waits: Mapping[str, float], room: int) -> str:
-    """What is sampled less often to keep the budget: the screen, then the slowest tables.
-
-    As many as have room, and the number of the others if it has room too.
-    """
-    longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
-    parts = [f"{'redrawn' if name == LOOK else name} every {round(wait, 1):g} s"
-             for name, wait in longest]  # fmt: skip
-    texts = [f"{', '.join(parts[:many])}, {len(parts) - many} more"
-             for many in range(len(parts) - 1, 0, -1)]  # fmt: skip
-    fitting = (one for one in (", ".join(parts), *texts, parts[0]) if cells(one) <= room)
-    return next(fitting, f"{len(parts)} slower")
-
-
-def moment_words(scene: Scene, view: View, width: int) -> str:
-    """Which earlier moment is shown, and the keys that lead back."""
-    wall = view.moment if pane(view.pane).TIMELINE else scene.wall
-    today = when(wall)[:10] == when(wall + scene.ago)[:10]
-    at = (clock if today else when)(wall).removesuffix(" UTC")
-    wide = width >= MOMENT_FROM
-    if scene.ago < 1.0:  # a recording that is held at the last moment that was played
-        return f"{at}, held; " + ("← → move, End plays on" if wide else "End plays on")
-    how = "← → move, End: the present" if wide else "End: the present"
-    box = ", black box" if scene.boxed else ""
-    return f"{at}, {ago(scene.ago)} ago{box}; {how}"
-
-
-def ago(duration: float) -> str:
-    """A duration in the units that matter: 41 s, 4 min, 2 h 5 min."""
-    if duration < 60:
-        return f"{duration:.0f} s"
-    minutes = int(duration // 60)
-    if minutes < 10:
-        return f"{minutes} min {int(duration % 60)} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def fit_to(row: Line, width: int) -> Line:

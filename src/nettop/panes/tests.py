@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells
+from ..terms.text import Line, bar, cells, clauses, fit, fit_line, line, line_cells, wrap
 from ..terms.units import percent, portion, scaled, seconds
 from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import (
@@ -51,10 +51,9 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
-BOUND = PROGRESS = True
+BOUND = PROGRESS = FILTERED = True
 START: Final = "start"
 BESIDE: Final = 8  # columns of a heading beside its title and remark
-HINT: Final = "Enter edits, then starts"
 LEAST_BAR: Final = 4  # columns of the bar of a running test at least
 WIDE: Final = 110  # columns from which the form and its side are abreast
 ORDERS: Final[Sequence[Order[StoredResult]]] = (
@@ -146,10 +145,8 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
 
 
 def filled(view: View, scene: Scene, name: str) -> View:
-    """Fill an empty field with the offered text; open the editor of any other field."""
-    now = values(view)[name]
-    if not now and (offer := offered(scene, name)):
-        return replace(view, form={**view.form, name: offer})
+    """Open the editor of a field; an empty one has the offered text, which a key replaces."""
+    now = values(view)[name] or offered(scene, name)
     return replace(view, editing=f"form.{name}", draft=now, untouched=bool(now))
 
 
@@ -166,7 +163,7 @@ def launch(view: View, scene: Scene) -> Next:
 def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
     """The form; below it the hint of the field under the cursor, and what the tool measures."""
     where = elsewhere(scene)
-    out = [section("TEST" if where else "TEST THIS HOST", where or HINT, width)]
+    out = [section("TEST" if where else "TEST THIS HOST", where, width)]
     now = values(view)
     for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
@@ -190,7 +187,9 @@ def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
         hint = f"{scene.about[now['tool']]}   {hint}"
     if field and cursor == f"form.{field}":
         hint = because
-    out.append(line((f"   {hint}" if hint else "", "bad" if hint == because else "dim")))
+    role = "bad" if hint == because else "dim"
+    told = [hint] if cells(hint) < width - 3 else wrap(hint, width - 4)
+    out += [line((f"   {row}", role)) for row in told]
     return [fit_line(one, width) for one in out]
 
 

@@ -57,6 +57,12 @@ def _cannot_tell(scene: Scene, width: int, what: str, table: str = "") -> list[L
     return [line((f" ? {first}", "warn")), *rest, line((f"   {how}", "dim"))]
 
 
+def busy(scene: Scene) -> bool:
+    """Whether the CPUs of the host are full."""
+    idle = scene.facts.host.idle if scene.facts is not None else None
+    return idle is not None and idle < SPENT
+
+
 # where packets are lost
 PLACES: Final = ("ring", "backlog", "rcvbuf", "sndbuf", "tx-ring", "qdisc")
 
@@ -113,9 +119,8 @@ def _sound(scene: Scene, width: int, nic: Nic | None) -> tuple[tuple[str, str], 
         return ((f" · {nic.name}: {interfaces.state(nic)}; it carries nothing", "warn"),)
     unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     unknown += witnesses(scene.frame) if scene.frame is not None else []
-    idle = facts.host.idle
     sound = f"no drops seen (not counted: {', '.join(unknown)})" if unknown else "no drops here"
-    if idle is not None and idle < SPENT:
+    if busy(scene):
         from ..facts import contended  # after the first paint
 
         cores = scene.mean.cores if scene.mean is not None else ()

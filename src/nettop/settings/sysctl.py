@@ -138,6 +138,9 @@ def normal(address: Address, value: str) -> str:
     words = " ".join(word if plain else _decimal(word) for word in value.split())
     if not words:
         raise ValueError("a kernel parameter cannot be empty")
+    odd = next((word for word in words.split() if not _NUMBER.fullmatch(word)), None)
+    if odd is not None and address.name in _BOUNDS:
+        raise ValueError(f"{address} takes whole numbers, not {odd!r}")
     return words
 
 

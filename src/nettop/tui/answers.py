@@ -15,6 +15,7 @@ from .keys import BY_KEY, KEYS, OWN, shown_as
 
 WORDS: Final = {  # of actions after which the screen may look as before
     "enter": "nothing opens here",
+    "filter": "nothing to filter",
     "fold": "nothing folds here",
     "sort": "nothing to sort",
     "invert": "nothing to invert",

@@ -148,7 +148,7 @@ class Away:
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would set there, and between which hosts it would test."""
-        finding = changeable(ask.target, scene, self.post, "prove")
+        finding = changeable(ask.target, view, scene, self.post, "prove")
         if finding is None:
             return
         if finding.rule.startswith("capture-"):

@@ -32,7 +32,7 @@ class Experiments:
         from ..trials import prove
         from ..trials.lever import facing
 
-        finding = changeable(ask.target, scene, self.planning.post, "prove")
+        finding = changeable(ask.target, view, scene, self.planning.post, "prove")
         if finding is None:
             return
         form = values(view)

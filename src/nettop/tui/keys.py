@@ -147,8 +147,8 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     change = CHANGES.get(action)
     if change is not None:
         return change(view, scene), None
-    if action == "open":
-        name = DIGITS.get(digit, view.pane)
+    if action == "open" or action in names():  # a hint names the pane
+        name = DIGITS.get(digit, action if action in names() else view.pane)
         return replace(view, pane=name, help=False, back=(), journey=""), None
     if action == "enter":
         return _enter(view, scene)
@@ -324,6 +324,8 @@ def _detail(by: int) -> Change:
 def _filter(view: View, scene: Scene) -> View:
     """Type a filter; an opened detail is closed, or the rows that match would not be seen."""
     here = pane(view.pane)
+    if not here.FILTERED:
+        return view
     opened = view.spot.open in (here.details or here.items)(scene, view.at(open=""))
     return replace(view.at(open="", top=0) if opened else view, typing=True)
 

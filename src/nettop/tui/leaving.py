@@ -17,7 +17,7 @@ from ..files import own
 from ..terms.text import line, safe
 from ..terms.units import seconds
 from ..views.kept import PEERS, ROOTS
-from ..views.scene import IN_FORCE, JournalEntry, Pending, Question, Scene
+from ..views.scene import JournalEntry, Pending, Question, Scene
 from .working import Actions
 
 QUIT = "quit"
@@ -47,7 +47,7 @@ def in_force(entries: Iterable[JournalEntry], since: float) -> list[str]:
     """The changes made since that time (wall seconds) that are in force, with their commands."""
     lines = []
     for entry in entries:
-        if entry.wall < since or entry.state not in IN_FORCE or entry.since:
+        if entry.wall < since or not entry.in_force:
             continue
         host = f"{entry.host}: " if entry.host else ""
         values = safe(f"{host}{entry.setting}: {entry.before} → {entry.after}")

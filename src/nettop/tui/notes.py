@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts.pair.words import called
+from ..panes import listed, pane
 from ..views.ask import Ask
 from ..views.build import NOTES
 from ..views.scene import JournalEntry, Note, Pending, Question, Scene, SceneOrigin
@@ -23,6 +24,22 @@ def note(text: str, role: str = "") -> Update:
     """An update that adds one note."""
     added = Note(text, role, time.time())
     return lambda scene: replace(scene, notes=(*scene.notes, added)[-NOTES:])
+
+
+def no_finding(view: View, scene: Scene) -> str:
+    """That no finding is under the cursor, and where one can be selected."""
+    known = {one.id for one in listed.listed(scene)}
+    if not known:
+        return "no finding holds"
+    here = known.intersection(pane(view.pane).items(scene, view))
+    return f"no finding is under the cursor: {'select one with ↑ ↓' if here else '5 lists them'}"
+
+
+def no_setting(view: View, scene: Scene) -> str:
+    """That no setting is under the cursor, and where one can be selected."""
+    here = pane(view.pane)
+    known = here.setting is not None and any(map(here.setting, here.items(scene, view)))
+    return f"no setting is under the cursor: {'select one with ↑ ↓' if known else '3 lists them'}"
 
 
 def reverts(pending: Sequence[Pending], entries: Sequence[JournalEntry]) -> tuple[Note, ...]:

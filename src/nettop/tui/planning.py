@@ -20,9 +20,9 @@ from ..terms.text import Line, line
 from ..terms.units import many
 from ..views.ask import Ask
 from ..views.kept import PEERS, exportable
-from ..views.scene import IN_FORCE, JournalEntry, Question, Scene
+from ..views.scene import JournalEntry, Question, Scene
 from ..views.view import View
-from .notes import Post, ask_question, note
+from .notes import Post, ask_question, no_finding, no_setting, note
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -32,11 +32,11 @@ Propose = Callable[[str, Wanted, str], None]
 WARNINGS: Final = 4  # that a question shows
 
 
-def changeable(name: str, scene: Scene, post: Post, verb: str) -> Finding | None:
+def changeable(name: str, view: View, scene: Scene, post: Post, verb: str) -> Finding | None:
     """The finding of this id if it has settings to `verb` (apply, prove); else None and a note."""
     finding = scene.finding(name)
     if finding is None:
-        post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
+        post(note(no_finding(view, scene), "warn"))
     elif not finding.wanted:
         post(note(f"this finding is advice only: nothing to {verb}", "warn"))
         return None
@@ -55,9 +55,9 @@ class Planning:
         self.post = post
         self.away = away
 
-    def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+    def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the changes of a finding, without those that are experiments (key `p`)."""
-        finding = changeable(ask.target, scene, self.post, "apply")
+        finding = changeable(ask.target, view, scene, self.post, "apply")
         if finding is None:
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
@@ -66,11 +66,10 @@ class Planning:
             return
         self.propose(f"Apply: {finding.title}", sure, scene, finding=finding)
 
-    def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+    def do_set(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the change of one setting to the typed value; without a setting say why not."""
         if not ask.target:
-            why = ask.value or "no setting is under the cursor: select one with ↑ ↓"
-            self.post(note(why, "warn"))
+            self.post(note(ask.value or no_setting(view, scene), "warn"))
             return
         from ..views.condemned import doubts
 
@@ -220,10 +219,10 @@ class Planning:
         """Show the changes that would be undone (see `to_undo`)."""
         entries = to_undo(ask.target, view, scene)
         if not entries:
-            text = "nothing to undo: no change is in force"
-            if any(entry.state in IN_FORCE for entry in scene.journal):
-                text = "this change is not in force: move to one with ● or ◆"
-            self.post(note(text, "warn"))
+            self.post(note(none_to_undo(scene), "warn"))
+            return
+        if elsewhere := next((one.since for one in entries if one.space), ""):
+            self.post(note(elsewhere, "warn"))
             return
         body: list[Line] = []
         for newest, *older in steps_back(entries):
@@ -259,7 +258,7 @@ class Planning:
             return []
         return [line(("   # ", "dim"), (shell, "key"))]
 
-    def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+    def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:
         """Ask before a finding is muted or unmuted."""
         from ..config import user_folder
 
@@ -269,7 +268,7 @@ class Planning:
             question = Question(f"Unmute {name}", (("", (text,)),), "unmute", "unmute it",
                                 finding=name)  # fmt: skip
         elif scene.finding(name) is None or "\n" in name:
-            self.post(note("no finding is under the cursor", "warn"))
+            self.post(note(no_finding(view, scene), "warn"))
             return
         else:
             body = (
@@ -316,7 +315,7 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     chosen = undoes(scene, target) if undoes is not None else None
     if chosen is not None:
         return chosen
-    in_force = sorted((e for e in scene.journal if e.state in IN_FORCE), key=lambda e: -e.wall)
+    in_force = sorted((e for e in scene.journal if e.in_force), key=lambda e: -e.wall)
     pending = {one.id for one in scene.pending}
     waiting = [entry for entry in in_force if entry.id in pending]
     if waiting or not in_force:
@@ -324,6 +323,15 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     newest = in_force[0]
     same = made_for(newest.finding, scene) if newest.finding else ()
     return [newest, *(one for one in same if one is not newest)]
+
+
+def none_to_undo(scene: Scene) -> str:
+    """Why `u` undoes nothing here."""
+    if any(entry.in_force for entry in scene.journal):
+        return "this change is not in force: move to one with ● or ◆"
+    if any(entry.space for entry in scene.journal):
+        return "nothing to undo in this namespace"
+    return "nothing to undo: no change is in force"
 
 
 def steps_back(entries: Iterable[JournalEntry]) -> list[list[JournalEntry]]:

@@ -79,16 +79,16 @@ class Playing:
 
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the plan, made of the recording as on its host."""
-        if self._plays(ask, scene, "apply"):
+        if self._plays(ask, view, scene, "apply"):
             Planning(self._end_of(self.host), self._asked).do_apply(ask, view, scene)
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what would be undone."""
         self.planning.do_undo(ask, view, scene)
 
-    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof does; it needs no peer here."""
-        finding = self._plays(ask, scene, "prove")
+        finding = self._plays(ask, view, scene, "prove")
         if finding is None:
             return
         planning = Planning(self._end_of(self.host), self._asked)
@@ -113,9 +113,9 @@ class Playing:
                             triples(changes), finding.id)  # fmt: skip
         self._asked(ask_question(question))
 
-    def _plays(self, ask: Ask, scene: Scene, verb: str) -> Finding | None:
+    def _plays(self, ask: Ask, view: View, scene: Scene, verb: str) -> Finding | None:
         """The finding, if its change has a course; else a note says which has one."""
-        finding = changeable(ask.target, scene, self.post, verb)
+        finding = changeable(ask.target, view, scene, self.post, verb)
         if finding is None:
             return None
         if not self._made(finding):

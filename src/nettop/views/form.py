@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+from functools import lru_cache
 from typing import Final
 
 from ..facts.flow_words import rate
 from ..facts.pair.match import parts
+from ..terms.errors import sentence
 from .scene import Scene
 from .view import View
 
@@ -61,10 +64,31 @@ def wrong(view: View) -> tuple[str, str]:
         text = now[name].strip()
         if name == "to" and len(text.split()) > 1:
             return name, "an address has no spaces"
+        if name in ("setting", "values") and (why := _unfit(now["setting"], now["values"])[name]):
+            return name, why
         if name in _COUNTS and text and not _above_zero(text, whole=name == "streams"):
             whole = "a whole number" if name == "streams" else "a number"
             return name, f"{label} must be {whole} above zero"
     return "", ""
+
+
+@lru_cache(maxsize=1)  # of the form as it is, which each picture asks for
+def _unfit(setting: str, texts: str) -> dict[str, str]:
+    """Why a setting and the values to test are none, by field; "" where they are, or are empty."""
+    from .. import settings  # once a sweep is filled in
+
+    why = {"setting": "", "values": ""}
+    if not setting:
+        return why
+    field = "setting"
+    try:
+        address = settings.parse(setting)
+        field = "values"
+        for text in shlex.split(texts):
+            settings.normal(address, text)
+    except (LookupError, ValueError) as error:
+        why[field] = sentence(error)
+    return why
 
 
 def _above_zero(text: str, *, whole: bool) -> bool:
@@ -91,9 +115,9 @@ def peers(scene: Scene) -> list[str]:
 
 
 def provable(scene: Scene) -> list[str]:
-    """The ids of the findings that have a setting to test: those that hold, then ended ones."""
-    known = (*scene.findings, *(one.finding for one in scene.ended))
-    return list(dict.fromkeys(one.id for one in known if one.wanted))
+    """The ids of the findings that have a setting to test: those that hold, of both ends."""
+    there = scene.peer.findings if scene.peer is not None else ()
+    return list(dict.fromkeys(one.id for one in (*scene.findings, *there) if one.wanted))
 
 
 def offered(scene: Scene, name: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..terms.units import many, portion
-from .scene import IN_FORCE, JournalEntry, Paper, Pending, StoredResult
+from .scene import JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -165,18 +165,19 @@ def journal(host: Host) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     OSError if the journal cannot be read.
     """
     from ..changes.journal import Journal
-    from ..changes.status import overtaken
+    from ..changes.namespaces import Survey
+    from ..changes.status import standing
     from ..changes.target import made_here
 
-    entries = Journal().entries()
+    entries, survey = Journal().entries(), Survey()
     changes = tuple(
         JournalEntry(
             str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
-            e.state, e.finding, e.who, e.because, overtaken(e, host, entries) if e.open else "",
+            e.state, e.finding, e.who, e.because, since,
             space="" if made_here(e) else e.netns_name or "another network namespace",
             test=e.keeper,
         )
-        for e in entries
+        for e, since in (standing(one, host, entries, survey) for one in entries)
     )  # fmt: skip
     pending = tuple(
         Pending(str(e.id), e.setting, e.deadline)
@@ -242,7 +243,8 @@ def exportable(entries: Iterable[JournalEntry]) -> list[JournalEntry]:
     known: dict[str, JournalEntry] = {}
     for entry in entries:
         if (
-            entry.state in IN_FORCE - {"held"}
+            entry.in_force
+            and entry.state != "held"
             and not entry.setting.startswith("kept.")
             and not entry.host
         ):

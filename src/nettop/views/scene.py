@@ -97,6 +97,11 @@ class JournalEntry:
     test: str = ""  # the experiment that made it for one run, and reverts it; empty: none did
     runs: int = 1  # of it that are shown as this one
 
+    @property
+    def in_force(self) -> bool:
+        """Whether the host shown has its value, as far as the journal and the host say."""
+        return self.state in IN_FORCE and not self.since
+
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:

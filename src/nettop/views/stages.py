@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
 SMALL: Final = 0.1  # of the other direction's rate: less is only acknowledgments
 CORE: Final = "core"
+SOCKET: Final = "rcvbuf"  # the first stage of the socket, of data that is received
 SOFTIRQ: Final = "softirq"
 PROGRAM: Final = "PROCESS"  # the bar of stages that are a program of this host
 HYPERVISOR: Final = "the hypervisor"
@@ -149,7 +150,7 @@ def bars(facts: Facts, limit: Limit, past: History = _NONE) -> list[Bar]:
         if limits and words.away(limit.stage):  # it stands for a stage of the other end
             known = limit.stage
         bar = Bar(stage.name, limits, known, passing, _full(stage.name, known, passing),
-                  _lost(facts, first, passing), owner)  # fmt: skip
+                  _lost(facts, limit, first, passing), owner)  # fmt: skip
         if _follows(stage, limit, bar.full or 0.0):
             bar = replace(bar, reading=None, full=None)
         if stage.bar == PROGRAM:
@@ -283,9 +284,12 @@ def _full(stage: str, known: Reading | None, way: PathStage | None) -> float | N
     return None
 
 
-def _lost(facts: Facts, place: str, way: PathStage | None) -> float | None:
+def _lost(facts: Facts, limit: Limit, place: str, way: PathStage | None) -> float | None:
     if place == "backlog" and way is None:
         return facts.host.cpu_backlog_drops
+    if place == SOCKET and drops(limit):  # of no interface
+        own = (one for one in facts.flows if name(one).partition(">")[0] == limit.target)
+        return sum(one.drops_per_s or 0.0 for one in own) or None
     return way.lost if way is not None else None
 
 

@@ -12,7 +12,7 @@ from nettop.facts.pair.match import flows, parts, same_host, turned, unmatched
 from nettop.facts.pair.model import clock_ahead
 from nettop.facts.pair.words import short
 from nettop.frame.rates import Close, Frame
-from nettop.panes import page
+from nettop.panes import headline
 from nettop.terms.text import text_of
 from nettop.views.both import names
 from nettop.views.scene import SceneOrigin
@@ -111,7 +111,7 @@ def test_it_is_the_last_word_that_may_be_a_name(prefix: str, name: str) -> None:
 )
 def test_the_header_has_the_whole_prefix_or_the_name(prefix: str, shown: str) -> None:
     scene = replace(healthy(), origin=SceneOrigin("host", prefix))
-    assert f" {shown} " in text_of(page.header(scene, View(), 80))
+    assert f" {shown} " in text_of(headline.header(scene, View(), 80))
 
 
 @pytest.mark.parametrize(
