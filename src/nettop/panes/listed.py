@@ -280,9 +280,9 @@ def at(scene: Scene, painted: Line) -> str:
     """The id of the finding whose row was painted; empty for another row."""
     text, every = text_of(painted), standing(scene)
     shared = alike(every)
-    known = ((one, titled(one)) for one in every if one.finding is not None)
-    return next((one.id for one, title in known if f" {title[:PLACE]}" in text
-                 and (title not in shared or str(one.finding.target) in text)), "")  # fmt: skip
+    known = ((one.finding, titled(one)) for one in every)
+    return next((one.id for one, title in known if one is not None and f" {title[:PLACE]}" in text
+                 and (title not in shared or str(one.target) in text)), "")  # fmt: skip
 
 
 def nothing(scene: Scene, view: View, width: int, height: int = 99) -> list[Line]:
