@@ -30,7 +30,7 @@ from .kinds.host import HostFact
 from .kinds.nic import Nic
 from .place import OnlineCpus
 from .single import triple
-from .way.chains import few_ports
+from .way.rule_tests import few_ports
 from .way.steps.device import silenced
 
 UNSCALED: Final = 65_535  # bytes: the largest window without window scaling (RFC 7323, 2.1)

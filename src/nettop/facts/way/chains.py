@@ -22,7 +22,6 @@ from ...collect.nft_rules import Row as RuleRow
 from ...collect.nft_rules import Words
 from ...collect.nft_sets import Row as SetRow
 from ...collect.nftables import Row as NftablesRow
-from ...frame.rates import Frame
 from ...terms import units
 from ...terms.dataclass import dataclass
 from ...terms.text import version
@@ -126,31 +125,6 @@ def _quota(rule: RuleRow) -> int | None:
         match name, values:
             case "quota", [int(size), int(flags), int(used)] if flags & OVER and used >= size:
                 return size
-    return None
-
-
-_PORT: Final = 4  # hexadecimal digits
-_SOURCE: Final = 0  # NFT_NAT_SNAT
-
-
-def few_ports(frame: Frame) -> str | None:
-    """A rule that gives connections a source port of a range that they may use up; None: none is.
-
-    As many connections are tracked as it has ports; it gives each port once to one destination
-    (net/netfilter/nf_nat_core.c, nf_nat_l4proto_unique_tuple()).
-    """
-    tracked = sum(row.count for row in frame.rows("conntrack"))
-    chains = {place(row): row for row in frame.rows("nft_hooks")}
-    for rule in frame.rows("nft_rules"):
-        chain = chains.get(place(rule))
-        ports = [int(raw, 16) for raw in map(str, (words[-1] for words in rule.does
-                 if words[0] == "immediate")) if len(raw) == _PORT]  # fmt: skip
-        gives = any(words[0] == "masq" or words[:2] == ("nat", _SOURCE) for words in rule.does)
-        if chain is not None and gives and ports and 0 <= ports[-1] - ports[0] < tracked:
-            many = ports[-1] - ports[0] + 1
-            return (
-                f"{named(rule, chain)} gives {units.many(many, 'ports')} ({ports[0]}-{ports[-1]})"
-            )
     return None
 
 
