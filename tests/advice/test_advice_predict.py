@@ -97,6 +97,17 @@ def test_a_finding_takes_the_limits_of_its_target(
         assert finding.predicted.next is WIRE
 
 
+@pytest.mark.parametrize(("bytes_s", "told"), [(1.1e9, True), (1.3e9, False)])
+def test_a_bound_below_what_passes_now_is_not_told(rule: Make, bytes_s: float, told: bool) -> None:
+    """Seen live: `with this fix at most 8.9 Gb/s`, below evidence of 17.9 Gb/s."""
+    now = moment(limit(), flow={**OF, "tx_per_s": bytes_s})
+    (finding,) = found(rule("flow", ["sndbuf"]), now)
+    assert (finding.predicted is not None) == told
+    now = moment(limit(over="nic"), nic={"mtu": 1500, "per_s": {"tx_bytes": bytes_s}})
+    (finding,) = found(rule("nic", ["sndbuf"]), now)
+    assert (finding.predicted is not None) == told
+
+
 def test_a_core_is_the_one_that_limits(rule: Make) -> None:
     now = moment(limit("core", name="core 1, which takes the interrupts"),
                  cores=[{"cpu": 1, "nics": ["eth0"]}, {"cpu": 2, "nics": ["eth0"]}])  # fmt: skip

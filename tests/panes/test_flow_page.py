@@ -57,6 +57,7 @@ def test_threads_with_their_cores_and_the_cgroup_are_shown() -> None:
     frame = SimpleNamespace(tables={"threads": (thread(1, 2, 0.1, 0.0), thread(2, 5, 0.9, 0.2))})
     text = "\n".join(opened(replace(scene, frame=frame), 120, 36))  # type: ignore[arg-type]
     assert "2 threads   w2 core 5 90% waits 20%   w1 core 2 10%" in text
+    assert "program on core 5" in text  # the same core in both lines: the busiest thread's
     assert "cgroup /system.slice/x.service" in text
 
 

@@ -1,5 +1,6 @@
 """What must be true of the verdicts on one moment of a host, and of what draws them."""
 
+import re
 from collections.abc import Iterator
 from math import isclose
 
@@ -12,11 +13,12 @@ from nettop.facts.limits.means import over
 from nettop.facts.limits.stages import short
 from nettop.panes import flowpage, limit
 from nettop.terms.text import text_of
-from nettop.terms.units import Units
+from nettop.terms.units import Units, share
 from nettop.views.stages import bars
 
 WIDE = 400  # columns: nothing is cut
 LONG = 6.5  # seconds of a window from which its first sample, which may be slow, matters little
+_SHARE = re.compile(r"(?:full|flight|sent in) (\S+) of the time")
 FULL = 0.95  # utilisation of a stage that stands full
 
 
@@ -91,6 +93,10 @@ def _drawn(facts: Facts, one: Limit) -> Iterator[str]:
         mark, _, rest = text_of(row).strip().partition(" ")
         if mark == "✓" and rest[:12].strip() == short(one.stage.stage):
             yield "✓ stands beside the limit"
+    for step in one.ladder:
+        known = _SHARE.search(step.because) if step.stage in ("application", "sndbuf") else None
+        if known and step.utilisation is not None and known[1] != share(step.utilisation):
+            yield f"{step.stage} has a bar of {share(step.utilisation)}: {step.because}"
     told = text_of(limit.verdict(one, WIDE)[0]).strip()
     said = words.limited(one)
     if told[2 : 2 + len(said)].lower() != said.lower():

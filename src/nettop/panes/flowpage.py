@@ -94,7 +94,11 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> L
 
 def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     """The cores of process and interrupt; the threads of the process, their cores, its cgroup."""
-    app = "unknown" if flow.app_cpu is None else str(flow.app_cpu)
+    entries = scene.frame.tables.get("threads", ()) if scene.frame is not None else ()
+    own = [entry for entry in entries if entry.now.pid == flow.pid]
+    own.sort(key=lambda entry: -(entry.rate("ran") or 0.0))
+    core = own[0].now.cpu if own else flow.app_cpu  # as the thread below says: it moves meanwhile
+    app = "unknown" if core is None else str(core)
     if flow.irq_cpu is None:
         why = f": {flow.queue_why}" if flow.queue_why else ""
         kinds = {nic.name: nic.kind for nic in scene.facts.nics} if scene.facts else {}
@@ -109,12 +113,9 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
             (f"  {flow.queue_why or ''}", "dim"),
         )
         where = [one]
-    entries = scene.frame.tables.get("threads", ()) if scene.frame is not None else ()
-    own = [entry for entry in entries if entry.now.pid == flow.pid]
     if not own:
         return where
     count, group = own[0].now.threads, own[0].now.cgroup
-    own.sort(key=lambda entry: -(entry.rate("ran") or 0.0))
     parts = [line((f"{count} thread{'s' * (count != 1)}", "head"))]
     for entry in own[:8]:
         ran, waited, now = entry.rate("ran"), entry.rate("waited"), entry.now

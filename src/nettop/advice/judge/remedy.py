@@ -121,7 +121,23 @@ def prediction(rule: Rule, finding: Finding, fact: object, facts: Facts) -> Pred
         and _about(rule, relieves, fact, limit)
         and _judged(rule, kinds.get(limit.nic or ""))
     )
-    return max(filter(None, known), key=lambda one: one.rate[0], default=None)
+    sure = (one for one in known if one is not None and not _passed(one, facts))
+    return max(sure, key=lambda one: one.rate[0], default=None)
+
+
+def _passed(one: Prediction, facts: Facts) -> bool:
+    """Whether more passes in this interval than the fix would bring at most.
+
+    The prediction is of the mean of the window, which may have begun before the data.
+    """
+    limit = one.limit
+    if limit.over == "nic":
+        now = next((nic.per_s for nic in facts.nics if nic.name == limit.nic), None)
+        moved = getattr(now, f"{limit.direction}_bytes", None)
+    else:
+        flow = next((flow for flow in facts.here().flows if name(flow) == limit.target), None)
+        moved = getattr(flow, f"{limit.direction}_per_s", None)
+    return 8 * (moved or 0.0) > one.rate[1]
 
 
 def _larger(wanted: Iterable[Wanted], sysctls: Mapping[str, str]) -> dict[str, float]:

@@ -95,7 +95,7 @@ def _application(look: Look, trips: float) -> Reading:
     why = f"nothing waits to be sent in {units.share(held)} of the time"
     if not known and not idle:
         why = "this kernel does not report what waits to be sent"
-    used = 1.0 if held >= 0.5 else None
+    used = held or None
     return Reading("application", "here", _program(look), "inferred", why, used, None, held)
 
 
@@ -214,7 +214,8 @@ def _buffer(look: Look, *, lets: bool) -> Iterator[Reading]:
     fills = chosen or most is None or (held >= OFTEN and used >= 0.5)  # and did not grow
     largest = size if fills else max(size, most or 0)
     name = f"send buffer {units.size(size)}, {owner}"
-    why = f"{units.size(size)} buffer full {units.share(used)} of the time"
+    what = "full" if round(used, 2) == round(full, 2) else "full of what is in flight"
+    why = f"{units.size(size)} buffer {what} {units.share(full)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "reported" if clock >= 0.5 else "measured"
     yield Reading("sndbuf", "here", name, kind, why, full, capacity, held, piece=size / 3)
