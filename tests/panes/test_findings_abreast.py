@@ -5,8 +5,11 @@ from dataclasses import replace
 from pane_text import words
 from scenes import PAUSE, RING, lossy
 
-from nettop.advice.rules.rule import Silent
-from nettop.panes import advisor, listed
+from nettop.advice.rules.rule import Evidence, Silent
+from nettop.panes import advisor, checks, listed, page
+from nettop.terms.text import text_of
+from nettop.terms.units import Units
+from nettop.tui import mouse
 from nettop.views.scene import Ended
 from nettop.views.view import View
 
@@ -49,15 +52,15 @@ def test_findings_that_are_over_are_one_line_below_those_that_hold() -> None:
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
     text = "4 not possible here: 2 not reported by the driver, 1 with an unknown value, 1 no data"
-    assert listed.unevaluated(SILENT[:-1]) == text
-    rows = words(listed.silent_lines(SILENT, 110, 10)).splitlines()
+    assert checks.unevaluated(SILENT[:-1]) == text
+    rows = words(checks.silent_lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
     assert rows[2].split() == ["link-full", "×", "2", *"needs receive load > 95%; now 3%".split()]
     assert len(rows) == 3
 
 
 def test_without_a_rule_that_could_not_be_evaluated_there_is_no_sentence() -> None:
-    assert listed.unevaluated(SILENT[4:6]) == ""
+    assert checks.unevaluated(SILENT[4:6]) == ""
 
 
 def test_an_experiment_does_not_offer_to_be_applied() -> None:
@@ -81,3 +84,29 @@ def test_findings_with_the_same_title_are_told_apart_by_their_targets() -> None:
         assert ":42" in rows[1]
     other = replace(same, findings=flows[:1])
     assert ":41000" not in words(listed.finding_lines(other, View(), 80, 8, framed=False))
+
+
+def test_the_evidence_of_a_finding_stands_under_it_and_a_click_there_is_about_it() -> None:
+    scene = lossy()
+    rows = page.compose(scene, page.painted(scene, View(), 120, 40), 120, 40)
+    told = [text_of(row) for row in rows]
+    own = next(y for y, row in enumerate(told) if row.startswith("│ ✗ 1,204 packets/s lost"))
+    assert told[own + 1].startswith("│   packets dropped, receive ring full")
+    other = next(y for y, row in enumerate(told) if row.startswith("│ ! iperf3 runs on node 0"))
+    assert "descriptors" in told[other - 1]
+    view = page.painted(scene, View(), 120, 40)
+    for y, name in ((own + 1, RING.id), (other, "app-on-other-node@3391")):
+        after, _ = mouse.clicked((20, y), rows, view, scene)
+        assert (after.pane, after.spot.on) == ("advisor", name)
+
+
+def test_the_evidence_has_the_units_that_the_user_chose() -> None:
+    seen = Evidence(field="nic.per_s.rx_bytes", value=125e6, unit="bytes/s")
+    finding = replace(RING, evidence=(seen,))
+    for bits, told in ((True, "1 Gb/s"), (False, "125 MB/s")):
+        scene = replace(lossy(), findings=(finding,), units=Units(bits))
+        for draw in (
+            listed.finding_lines(scene, View(), 100, 9, framed=True),
+            advisor.lines(scene, View(pane="advisor"), 120, 40),
+        ):
+            assert told in words(draw)

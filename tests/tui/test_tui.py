@@ -18,7 +18,7 @@ from nettop.commands import open_source
 from nettop.commands.top import demo
 from nettop.host.recording import Replay, load
 from nettop.tui import app as starter
-from nettop.tui import keys, mouse
+from nettop.tui import keys
 from nettop.tui.app import _answered_at_once
 from nettop.tui.engine import Engine
 from nettop.tui.keys import Ask, press
@@ -101,12 +101,15 @@ async def test_the_footer_and_rows_can_be_clicked() -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        here = next(y for y, row in enumerate(app.board.shown) if mouse.selected(row))
-        await pilot.click(offset=(20, here + 2))
-        assert app.view.spot.on == "pause-off@eth0"
+        rows = ["".join(text for text, _ in row) for row in app.board.shown]
+        here = next(y for y, row in enumerate(rows) if "Pause frames are off" in row)
+        await pilot.click(offset=(20, here))
+        assert (app.view.pane, app.view.spot.on) == ("advisor", "pause-off@eth0")
+        await pilot.press("escape")
+        on = app.view.spot.on
         await pilot.click(offset=(90, here))  # in another frame, where no row is
         await pilot.click(offset=(20, 0))  # the header
-        assert app.view.spot.on == "pause-off@eth0"
+        assert (app.view.pane, app.view.spot.on) == ("overview", on)
         footer = "".join(text for text, _ in app.board.shown[39])
         await pilot.click(offset=(footer.index("Flows"), 39))
         assert app.view.pane == "flows"

@@ -10,7 +10,7 @@ from ..views.ask import Hint, Key, Next, Pointer
 from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Scene
 from ..views.view import View, under
-from . import cursor, listed, pane
+from . import checks, cursor, listed, pane
 from .cursor import among, moved
 from .frame import abreast, enclosed, inside, roomy
 from .listed import Listed
@@ -194,7 +194,7 @@ def figures(finding: Finding, scene: Scene, width: int, on: int) -> list[Line]:
     wide = min(max(36, longest + 3), width * 2 // 3)
     out = []
     for number, item in enumerate(finding.evidence):
-        value = value_text(item["field"], item["value"], item.get("unit") or "")
+        value = value_text(item["field"], item["value"], item.get("unit") or "", scene.units)
         head = line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
         if number == on:
             to = cursor.of_evidence(scene, finding, item["field"])
@@ -328,7 +328,7 @@ def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int)
 
 def rest(scene: Scene, width: int, height: int) -> list[Line]:
     """The silent rules below other lines; [] where there is little room."""
-    return [(), *listed.silent_lines(scene.silent, width, height - 1)] if height > 4 else []
+    return [(), *checks.silent_lines(scene.silent, width, height - 1)] if height > 4 else []
 
 
 def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:

@@ -1,19 +1,28 @@
-"""The list of findings: those that hold, are done, have ended, or are muted.
-
-Then the rules without a finding: how many could not be evaluated and why, and the others.
-"""
+"""The list of findings: those that hold, are done, have ended, or are muted."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
 from ..facts.limits import words
 from ..terms.dataclass import dataclass
-from ..terms.text import Line, cells, clauses, concise, crop, ends, fit, line, line_cells, wrap
+from ..terms.text import (
+    Line,
+    cells,
+    clauses,
+    concise,
+    crop,
+    ends,
+    fit,
+    line,
+    line_cells,
+    text_of,
+    wrap,
+)
+from ..terms.units import Units
 from ..terms.units import count as number
 from ..views.ask import Hint
 from ..views.build import may_mute, mutes
@@ -21,11 +30,12 @@ from ..views.enough import all_clear, unjudged, witnesses
 from ..views.scene import Ended, JournalEntry, Scene, once
 from ..views.stages import foremost, moves
 from ..views.view import View
+from .checks import unheld
 from .frame import filled, inside, part
 from .parts import HARMS, clock, listing, section, severity
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding, Silent
+    from ..advice.rules.rule import Finding
 
 
 Argued = Callable[["Finding", int], list[Line]]  # what to do about a finding, and why
@@ -34,6 +44,7 @@ SLACK: Final = 5.0  # seconds by which a change may precede the first sample of 
 NARROW: Final = 70  # columns below which the keys of a finding have no words
 FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 COPY: Final = Hint("y", "copy", "copy")
+PLACE: Final = 14  # letters of its title by which a painted row is known
 TARGET: Final = 8  # columns for a target at the least
 OVER: Final = ("done", "ended")  # states in which a finding does not hold
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
@@ -222,7 +233,7 @@ def finding_lines(
     """The top findings in `height` lines and their title, with the keys of the chosen one.
 
     While the cursor is on none of them, no key acts on one, and none is told.
-    Free rows have its figures, then what is `argued` about it.
+    Free rows below it have its figures, those below all what is `argued` about it.
     """
     every = standing(scene)
     inner = inside(width, framed=framed)
@@ -248,17 +259,33 @@ def finding_lines(
     if len(rows) > hold:
         remark = f"{hold} hold, {len(rows) - hold} done"
     remark = ", ".join(filter(None, (remark, over(scene))))
-    shown = filled(listing(rows, cursor, inner, height), height, framed)
+    shown = listing(rows, cursor, inner, height)
     free = height - len(rows)
     if framed and free > 0:
-        one = every[max(0, cursor)]
-        more = _figures(one, inner)
-        if argued is not None and one.finding is not None and free - len(more) >= ARGUED:
-            more += argued(one.finding, inner)
+        one, below = every[max(0, cursor)], max(0, cursor) + 1
+        known = _figures(one, scene.units, inner)[:free]
+        shown[below:below] = known
+        free -= len(known)
+        if argued is not None and one.finding is not None and free >= ARGUED:
+            head = [section(titled(one), "", inner)] if rows[1:] else []
+            more = [*head, *argued(one.finding, inner)]
             if len(more) > free:
                 more[free - 1 :] = [line(("   Enter: all of it", "key"))]
-        shown[len(rows) :] = filled(more, free, framed)
+            shown += more
+    shown = filled(shown, height, framed)
     return part(f"FINDINGS · {scene.last}", remark, shown, width, framed=framed)
+
+
+def at(scene: Scene, painted: Line) -> str:
+    """The id of the finding whose row was painted; empty for another row."""
+    text, every = text_of(painted), standing(scene)
+    shared = alike(every)
+    for one in every:
+        title, about = titled(one), one.finding
+        known = about is not None and (title not in shared or str(about.target) in text)
+        if known and f" {title[:PLACE]}" in text:
+            return one.id
+    return ""
 
 
 def nothing(scene: Scene, view: View, width: int, height: int = 99) -> list[Line]:
@@ -302,7 +329,7 @@ def _watched(scene: Scene) -> Iterator[str]:
     )
 
 
-def _figures(one: Listed, width: int) -> list[Line]:
+def _figures(one: Listed, units: Units, width: int) -> list[Line]:
     """The evidence of a finding that holds, a figure a line."""
     if one.finding is None or one.state:
         return []
@@ -311,76 +338,7 @@ def _figures(one: Listed, width: int) -> list[Line]:
     return [
         line(
             (fit(f"   {field_name(item['field'])}", max(24, width * 2 // 3)), "dim"),
-            (f" {value_text(item['field'], item['value'], item.get('unit') or '')}", "dim"),
+            (f" {value_text(item['field'], item['value'], item.get('unit') or '', units)}", "dim"),
         )
         for item in one.finding.evidence
     ]
-
-
-UNEVALUATED: Final = "not evaluated: "
-OTHER: Final = "with an unknown value"
-_REASON: Final = re.compile(r"unknown \(([^()]*)\)(?:;|$)")
-_LONGEST: Final = 38  # columns of the name of a rule
-_NARROW: Final = 60  # columns below which the names stand alone
-
-
-def reasons(silent: Iterable[Silent]) -> Counter[str]:
-    """The rules that could not be evaluated on a target, counted by the first reason."""
-    texts = (one.because for one in silent if one.because.startswith(UNEVALUATED))
-    return Counter(_reason(text.removeprefix(UNEVALUATED)) for text in texts)
-
-
-def _reason(text: str) -> str:
-    known = _REASON.search(text)
-    if known is not None:
-        return known[1]
-    return OTHER if " unknown" in text else text
-
-
-def unevaluated(silent: Iterable[Silent]) -> str:
-    """`9 not possible here: 6 not reported by the driver, 3 …`, most frequent first; or ""."""
-    counts = reasons(silent)
-    if not counts:
-        return ""
-    parts = (f"{count} {text.replace(',', '')}" for text, count in counts.most_common())
-    return f"{counts.total()} not possible here: {', '.join(parts)}"
-
-
-def unheld(silent: Iterable[Silent]) -> str:
-    """`120 checks passed, 9 not possible here`: a rule that has a result does not hold."""
-    known = [one for one in silent if one.applies]
-    rules = {one.rule for one in known}
-    judged = {one.rule for one in known if not one.because.startswith(UNEVALUATED)}
-    unknown = len(rules - judged)
-    more = f", {unknown} not possible here" if unknown else ""
-    return f"{len(judged)} checks passed{more}"
-
-
-def silent_lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
-    """The rules that apply here in at most `height` lines: first those that cannot be evaluated.
-
-    A rule has one line, with the reason on its first target and the number of targets.
-    """
-    known = [one for one in silent if one.applies]
-    rest: dict[str, list[Silent]] = {}
-    for one in known:
-        if not one.because.startswith(UNEVALUATED):
-            rest.setdefault(one.rule, []).append(one)
-    out = [section("CHECKS", f"{len(rest)} passed", width)]
-    out += [line((f" {row}", "dim")) for row in wrap(unevaluated(known), max(10, width - 2))]
-    shown = list(rest.items())[: max(0, height - len(out))]
-    names = [_name(rule, targets) for rule, targets in shown]
-    wide = min(_LONGEST, len(max(names, key=len, default="")) + 2)
-    for (_, targets), name in zip(shown, names, strict=True):
-        if width < _NARROW:
-            out.append(line((crop(f"  {name}", width), "dim")))
-        else:
-            out.append(line((fit(f"  {name}", wide), "dim"), (f" {targets[0].because}", "dim")))
-    return out[: max(0, height)]
-
-
-def _name(rule: str, targets: Sequence[Silent]) -> str:
-    """`link-full@eth0`; of several targets `link-full × 3`."""
-    if len(targets) > 1:
-        return f"{rule} × {len(targets)}"
-    return f"{rule}@{targets[0].target}" if targets[0].target else rule

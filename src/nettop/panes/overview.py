@@ -100,6 +100,10 @@ def row_at(scene: Scene, view: View, at: Pointer) -> str:
         return f"{MARK}{mark}" if mark else ""
     if (row := listed_at(scene, at)) in items(scene, view):
         return row
+    if at.part.startswith("FINDINGS"):  # of the text below a row: the finding that it is about
+        return listed.at(scene, at.row) or (
+            view.spot.on if view.spot.on in finding_ids(scene) else ""
+        )
     if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
     first = 2 + len(

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from ...terms.text import listed
-from ...terms.units import AMOUNTS
+from ...terms.units import AMOUNTS, Units
 from .expression import Expression
 from .functions import FUNCTIONS
 from .syntax import Limit, Limits, called, literal, path_of
@@ -64,8 +64,16 @@ def field_name(field: str) -> str:
         return field
 
 
-def value_text(field: str, value: Value | None, measure: str) -> str:
-    """The value of a field with its unit; the unit is left out where the name contains it."""
+_RATES: Final = {"bit/s": 1, "bytes/s": 8}  # units of rates of data, in bits
+
+
+def value_text(field: str, value: Value | None, measure: str, units: Units | None = None) -> str:
+    """The value of a field with its unit; the unit is left out where the name contains it.
+
+    `units`: those that the user chose for rates of data.
+    """
+    if units is not None and measure in _RATES and isinstance(value, int | float):
+        return units.speed(value * _RATES[measure])
     if field == "host.kernel" and isinstance(value, tuple):
         return ".".join(map(str, value))
     return shown(spoken(field, value), _unit(measure, field_name(field)))
