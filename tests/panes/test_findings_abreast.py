@@ -5,7 +5,7 @@ from dataclasses import replace
 from pane_text import words
 from scenes import PAUSE, RING, lossy
 
-from nettop.advice.rules.rule import Silent
+from nettop.advice.rules.rule import Evidence, Silent
 from nettop.panes import advisor, checks, listed, page
 from nettop.terms.text import text_of
 from nettop.terms.units import Units
@@ -101,8 +101,7 @@ def test_the_evidence_of_a_finding_stands_under_it_and_a_click_there_is_about_it
 
 
 def test_the_evidence_has_the_units_that_the_user_chose() -> None:
-    seen = RING.evidence[0].copy()
-    seen["field"], seen["value"], seen["unit"] = "nic.per_s.rx_bytes", 125e6, "bytes/s"
+    seen = Evidence(field="nic.per_s.rx_bytes", value=125e6, unit="bytes/s")
     finding = replace(RING, evidence=(seen,))
     for bits, told in ((True, "1 Gb/s"), (False, "125 MB/s")):
         scene = replace(lossy(), findings=(finding,), units=Units(bits))

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from pane_text import words
 from scenes import storied
+from scenes.limits import LOSSY
 
 from nettop.facts.flow_words import name
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.limits import Limit, Reading
 from nettop.panes import flowpage, flows
 from nettop.terms.text import text_of
+from nettop.terms.units import Units
 from nettop.views.past import History, Trace
 from nettop.views.scene import Scene
 from nettop.views.timeline import traces
@@ -160,3 +162,17 @@ def test_those_of_other_namespaces_are_counted_beside_those_of_this_one() -> Non
 
 def test_a_filter_may_name_the_namespace() -> None:
     assert [flows.FILTERS["namespace"](one) for one in (HERE, POD)] == [None, "web"]
+
+
+def test_what_a_stage_is_is_wrapped_where_the_page_is_wide() -> None:
+    (of_flow, *_) = LOSSY
+    last = of_flow.ladder[-1]
+    why = "the program sleeps by itself in 34% of the samples, and waits for a lock in the others"
+    limit = replace(of_flow, ladder=(replace(last, stage="sndbuf", because=why),))
+    rows = [text_of(row) for row in flowpage.checklist(limit, 66, Units(), whole=True)]
+    told = " ".join(" ".join(rows).split())
+    assert "see above" in told
+    column = next(row.index("the program") for row in rows if "the program" in row)
+    assert " ".join(row[column:].strip() for row in rows).count(why) == 1
+    short = [text_of(row) for row in flowpage.checklist(limit, 66, Units())]
+    assert len(short) == 2 < len(rows)

@@ -56,8 +56,12 @@ def test_nothing_to_copy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [note.text for note in program.scene.notes] == ["nothing under the cursor to copy"]
     assert copied == []
     program._copy("first\nsecond")
-    assert program.scene.notes[-1].text == "copied to the clipboard: first"
+    assert program.scene.notes[-1].text == "copied 2 lines to the clipboard: first"
     assert copied == ["first\nsecond"]
+    program._copy("nettop explain a@b", "a@b")
+    assert program.scene.notes[-1].text == "copied the command to the clipboard: nettop explain a@b"
+    program._copy("tcp 192.0.2.1:1-192.0.2.2:2", "flow:tcp 192.0.2.1:1-192.0.2.2:2")
+    assert program.scene.notes[-1].text.startswith("copied the name to the clipboard: tcp 192")
 
 
 def test_a_control_sequence_needs_a_terminal() -> None:

@@ -95,6 +95,18 @@ def test_apply_names_the_finding_under_the_cursor() -> None:
     assert press("y", "y", view, lossy())[1] == Ask(
         "copy", "app-on-other-node@3391", "taskset -apc 4,5,7 3391"
     )
+    bare = replace(lossy(), plans={})
+    copied = press("y", "y", view, bare)[1]
+    command = "nettop explain app-on-other-node@3391"
+    assert copied == Ask("copy", "app-on-other-node@3391", command)
+
+
+def test_what_is_copied_of_a_row_of_the_overview_is_a_command_or_its_name() -> None:
+    scene = lossy()
+    for row in panes.pane("overview").items(scene, View()):
+        ask = press("y", "y", View().at(on=row), scene)[1]
+        assert ask is not None
+        assert not ask.value.startswith(("flow:", "nic:", "core:", "stage:", "mark:")), row
 
 
 def test_filter_takes_letters_that_are_keys() -> None:

@@ -29,6 +29,7 @@ ROOMY: Final = 70  # columns from which a stage has a bar
 TALL: Final = 20  # lines from which all figures are shown in fewer columns
 STEP: Final = 1.0  # seconds of a dot of a graph
 SCALE: Final = 11  # columns of the scale of a graph
+LABEL: Final = 13  # columns of the name of a figure
 LEAST: Final = 2  # rows of a graph
 LEVELS: Final = ("rtt", "cwnd")  # drawn as a line: the area below it means nothing
 TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
@@ -61,8 +62,11 @@ def verdict(flow: Flow, limit: Limit | None, width: int, units: Units) -> list[L
     ]
 
 
-def checklist(limit: Limit, width: int, units: Units) -> list[Line]:
-    """The stages in the order in which data passes them: mark, how full, capacity, what it is."""
+def checklist(limit: Limit, width: int, units: Units, *, whole: bool = False) -> list[Line]:
+    """The stages in the order in which data passes them: mark, how full, capacity, what it is.
+
+    `whole`: what it is takes as many lines as it needs; that of the limit stands above.
+    """
     order = [stage.name for stage in way(limit.direction)]
     known: dict[str, Reading] = {}
     for reading in (limit.stage, *limit.ladder):
@@ -70,10 +74,15 @@ def checklist(limit: Limit, width: int, units: Units) -> list[Line]:
     place = lambda one: order.index(one.stage) if one.stage in order else len(order)  # noqa: E731
     some = any(one.capacity is not None for one in known.values())
     sizes = width, CAPACITY if some else 2, units
-    return [_stage(one, limit, *sizes) for one in sorted(known.values(), key=place)]
+    return [
+        row for one in sorted(known.values(), key=place)
+        for row in _stage(one, limit, *sizes, whole=whole)
+    ]  # fmt: skip
 
 
-def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> Line:
+def _stage(
+    one: Reading, limit: Limit, width: int, wide: int, units: Units, *, whole: bool
+) -> list[Line]:
     """One stage; its capacity has `wide` columns."""
     limits = one.stage in (limit.stage.stage, *limit.joint)
     known = one.utilisation is not None or one.held > 0
@@ -89,7 +98,11 @@ def _stage(one: Reading, limit: Limit, width: int, wide: int, units: Units) -> L
         (fit(f"  {capacity}", wide), "dim"),
     )  # fmt: skip
     room = max(8, width - line_cells(head) - 1)
-    return fit_line((*head, (clauses(one.because or one.name, room), "")), width)
+    text = one.because or one.name
+    text = "see above" if whole and one is limit.stage else text
+    first, *more = wrap(text, room) if whole and text else [clauses(text, room)]
+    below = " " * line_cells(head)
+    return [fit_line((*head, (first, "")), width), *(line(below, row) for row in more)]
 
 
 def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
@@ -127,7 +140,7 @@ def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     return [*where, *flow_words(parts, width)[:2]]
 
 
-def figures(flow: Flow, scene: Scene, *, staged: bool = False) -> list[Line]:
+def figures(flow: Flow, scene: Scene, *, staged: bool = False) -> list[tuple[str, str]]:
     """The known figures of the socket, the most useful first; `staged`: its stages say its waits.
 
     Those are shares of wall time, the clocks here of the time with data in flight.
@@ -155,7 +168,15 @@ def figures(flow: Flow, scene: Scene, *, staged: bool = False) -> list[Line]:
     known = [
         (label, ", ".join(one for one in parts if UNKNOWN not in one)) for label, *parts in told
     ]
-    return [line((fit(f" {label}", 13), "dim"), text) for label, text in known if text]
+    return [one for one in known if one[1]]
+
+
+def _figures(known: Sequence[tuple[str, str]], width: int) -> list[Line]:
+    """The figures, each in as many lines as it needs."""
+    return [
+        line((fit(f" {label}" if not at else "", LABEL), "dim"), row)
+        for label, text in known for at, row in enumerate(wrap(text, width - LABEL))
+    ]  # fmt: skip
 
 
 def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:
@@ -178,15 +199,21 @@ def lines(flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc ba
     known = figures(flow, scene, staged=limit is not None)
     wide = width >= WIDE
     half = width * 3 // 5 if limit is not None else width // 2
-    stages = checklist(limit, half if wide else width, scene.units) if limit is not None else []
+    room = half if wide else width
+    whole = wide and height >= TALL
+    stages = checklist(limit, room, scene.units, whole=whole) if limit is not None else []
     if wide:
         middle = len(known) // 2
-        sides = (stages, known) if stages else (known[:middle], known[middle:])
+        first, second = known[:middle], known[middle:]
+        sides = (stages, _figures(known, width - half))
+        if not stages:
+            sides = (_figures(first, half), _figures(second, width - half))
         rows = zip_longest(*sides, fillvalue=())
         out += [fit_line(a, half) + fit_line(b, width - half) for a, b in rows]
     else:
         out += stages if height >= TALL else []
-        out += known if height >= 2 * TALL or (height >= TALL and not stages) else known[:4]
+        every = height >= 2 * TALL or (height >= TALL and not stages)
+        out += _figures(known if every else known[:4], width)
     out += graphs(flow, scene.past, (width, height - len(out)), scene.units)
     return [fit_line(one, width) for one in out[:height]]
 

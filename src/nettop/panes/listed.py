@@ -280,9 +280,12 @@ def at(scene: Scene, painted: Line) -> str:
     """The id of the finding whose row was painted; empty for another row."""
     text, every = text_of(painted), standing(scene)
     shared = alike(every)
-    known = ((one.finding, titled(one)) for one in every)
-    return next((one.id for one, title in known if one is not None and f" {title[:PLACE]}" in text
-                 and (title not in shared or str(one.target) in text)), "")  # fmt: skip
+    for one in every:
+        title, about = titled(one), one.finding
+        known = about is not None and (title not in shared or str(about.target) in text)
+        if known and f" {title[:PLACE]}" in text:
+            return one.id
+    return ""
 
 
 def nothing(scene: Scene, view: View, width: int, height: int = 99) -> list[Line]:

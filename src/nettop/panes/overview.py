@@ -17,6 +17,7 @@ from ..views.stages import foremost, moves
 from ..views.view import View
 from . import (
     corelist,
+    cores,
     ends,
     flowlist,
     graph,
@@ -34,6 +35,7 @@ from .overviewrows import (
     BESIDE,
     FLOW,
     MARK,
+    NIC,
     OTHERS,
     STAGE,
     STAGES,
@@ -71,6 +73,13 @@ def updown(view: View, scene: Scene, by: int) -> View:
 
 undoes, start = listed.undoes, overviewrows.start
 boxes, enter, sideways = overviewrows.boxes, overviewrows.enter, overviewrows.sideways
+
+
+def command(here: str) -> str:
+    """What `y` copies: of a core the command, of a flow or an interface its name."""
+    if corelist.core_of(here) is not None:
+        return cores.command(here)
+    return "" if here.startswith((STAGE, MARK)) else here.removeprefix(FLOW).removeprefix(NIC)
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:

@@ -7,11 +7,13 @@ a request that is more than a view (apply, undo, copy …).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
+from ..files import own as program
 from ..panes import cursor, interfaces, journey, names, pane
 from ..panes.cursor import kept, moved, next_part, paged, target
 from ..panes.declared import columns
@@ -170,11 +172,14 @@ def _other_time(action: str, view: View, scene: Scene) -> Next:
 
 
 def command(view: View, scene: Scene) -> str:
-    """The command line for the row under the cursor, for the clipboard."""
+    """The command line for the row under the cursor, for the clipboard; else its name."""
     here = target(view, scene)
     steps = scene.steps(here)
     if steps:
         return "\n".join(step.shell or step.setting for step in steps)
+    if (finding := scene.finding(here)) is not None:  # no change is known: what it rests on
+        name = finding.id.removesuffix(f" at {finding.host}")
+        return f"{program.called()} explain {shlex.quote(name)}"
     return pane(view.pane).command(here)
 
 

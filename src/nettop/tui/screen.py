@@ -297,7 +297,7 @@ class Nettop(App[int]):
         elif ask.verb == "suspend":
             self.action_suspend_process()
         elif ask.verb == "copy":
-            self._copy(ask.value)
+            self._copy(ask.value, ask.target)
         elif ask.verb in ("slower", "faster"):
             now, by = self.view.options, 1 if ask.verb == "slower" else -1
             pace = replace(now, interval=stepped(INTERVALS, now.interval, by))
@@ -331,12 +331,14 @@ class Nettop(App[int]):
         self.scene = replace(self.scene, question=None)
         self.view = self.reading.forget(self.view)
 
-    def _copy(self, text: str) -> None:
+    def _copy(self, text: str, row: str = "") -> None:
         if not text:
             self.add_note("nothing under the cursor to copy", "warn")
             return
         self.copy_to_clipboard(text)
-        self.add_note(f"copied to the clipboard: {text.splitlines()[0]}", "good")
+        first, *more = text.splitlines()
+        what = f"{1 + len(more)} lines" if more else "the name" if text in row else "the command"
+        self.add_note(f"copied {what} to the clipboard: {first}", "good")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""
