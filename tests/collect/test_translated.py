@@ -34,6 +34,7 @@ def test_entries_with_another_destination_are_read(tmp_path: Path) -> None:
                        answered=False),
         translated.Row("udp", "10.1.0.2", 40001, "10.96.0.10", 8125, "10.9.0.2", 8125, "10.1.0.2",
                        answered=True),
+        translated.Row("tcp", "fd00::2", 5, "fd00::1", 22, "fd00::1", 22, "fd00::2", answered=True),
     ]  # fmt: skip
 
 
@@ -56,7 +57,8 @@ def test_without_the_module_there_is_no_table(tmp_path: Path) -> None:
 def test_what_is_asked_without_an_answer_is_read_though_it_is_not_translated() -> None:
     line = ("ipv4 2 tcp 6 117 {} src=10.1.0.7 dst=192.0.2.9 sport=41000 dport=443 {}src=192.0.2.9 "
             "dst=10.1.0.7 sport=443 dport=41000 mark=0 zone=0 use=2\n")  # fmt: skip
-    (row,) = translated.parse(
-        line.format("SYN_SENT", "[UNREPLIED] ") + line.format("ESTABLISHED", "")
+    row, opened = translated.parse(
+        line.format("SYN_SENT", "[UNREPLIED] ") + 2 * line.format("ESTABLISHED", "")
     )
     assert (row.moved, row.answered, row.returns_to) == (False, False, "10.1.0.7")
+    assert (opened.moved, opened.answered) == (False, True)

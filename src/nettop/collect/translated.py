@@ -4,6 +4,7 @@
 its number, seconds to live, for TCP the state, then the first packet's ends, `[UNREPLIED]` while
 nothing came back, and the ends of an answer. The answer comes from the translated destination.
 Packets of an entry follow it, whatever the rules say meanwhile (nf_nat_core.c, nf_nat_inet_fn()).
+Of each client one open connection is told too whose addresses stay: others know the way back to it.
 """
 
 import re
@@ -22,7 +23,7 @@ TABLE: Final = Table(every=2.0, absent=True, optional=True)
 _FILE: Final = "/proc/net/nf_conntrack"
 _COUNT: Final = "/proc/sys/net/netfilter/nf_conntrack_count"
 MOST: Final = 4096  # entries: a larger table is not read
-_ASKED: Final = "SYN_SENT"
+_ASKED, _OPEN = "SYN_SENT", "ESTABLISHED"
 _LINE: Final = re.compile(
     r"^ipv[46] +\d+ (tcp|udp) +\d+ \d+ ((?:[A-Z][A-Z_0-9]* )?)"
     r"src=(\S+) dst=(\S+) sport=(\d{1,5}) dport=(\d{1,5}) .*?"
@@ -63,13 +64,16 @@ def read(source: Source) -> Sequence[Row]:
 
 def parse(text: str) -> list[Row]:
     """The rows of a text; lines of other protocols are left out."""
-    rows = []
+    rows, known = [], set[str]()
     for line in _LINE.finditer(text):
         protocol, state, *ends = line.groups()
         origin, to, by, back = (str(ip_address(ends[at])) for at in (0, 1, 4, 5))
         origin_port, port, by_port = (int(ends[at]) for at in (2, 3, 6))
         answered = "[UNREPLIED]" not in line[0]
         row = Row(protocol, origin, origin_port, to, port, by, by_port, back, answered)
-        if row.moved or (state.strip() == _ASKED and not answered):
+        opened = state.strip() == _OPEN and answered and origin == back and origin not in known
+        if row.moved or opened or (state.strip() == _ASKED and not answered):
             rows.append(row)
+        if opened:
+            known.add(origin)
     return rows

@@ -243,8 +243,9 @@ def _wrapped(sentence: str, first: str, more: str) -> list[str]:
 
 
 TABLES: Final = (
-    "addresses", "filters", "link_stats", "links", "namespaces", "processes", "program_queues",
-    "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls", "translated", "tun_readers",
+    "addresses", "filters", "link_stats", "links", "namespaces", "netns_tcp", "processes",
+    "program_queues", "qdiscs", "socket_owners", "sockets_tcp", "sockets_udp", "sysctls",
+    "translated", "tun_readers",
 )  # fmt: skip
 COUNTED: Final = ("drop_reasons", "failed_calls", "conntrack")
 LOOK: Final = 2.0  # s: a SYN is sent again after one

@@ -45,7 +45,9 @@ def test_a_frame_between_two_ports_is_not_routed() -> None:
         ([port("p1", 10, carrier=False), port("p2", 11)], "the port p1 has no carrier",
          "bring up the other end of p1, in its namespace"),
         ([port("p1", 10), port("p2", 11, port_state="disabled")],
-         "no other port of the bridge br0 forwards", ""),
+         "no other port of the bridge br0 forwards", "bridge link set dev p2 state 3"),
+        ([port("p1", 10)], "no other port of the bridge br0 forwards",
+         f"ip link set PORT master br0 up, for the port to {OTHER}"),
     ],
 )  # fmt: skip
 def test_a_port_that_passes_nothing_is_named(ports: list[Any], saw: str, change: str) -> None:
@@ -241,3 +243,46 @@ def test_an_entry_set_by_hand_may_lead_frames_to_the_wrong_port(
     assert (way.suspect is not None) is suspect
     if way.suspect is not None:
         assert way.suspect.change == f"bridge fdb del {mac} dev p2 master"
+
+
+ITSELF = "10.1.0.9"  # a container that asks its own published address
+MASKED = nft_rules.Row("ip", "nat", "post", 3, (("masq",),))
+GIVEN = nft_rules.Row("ip", "nat", "pre", 2, (("immediate", 1, "0a010009"), ("nat", 1, 1)))
+HAIRPIN, MASQUERADE = "bridge link set dev p1 hairpin on", f"-s {ITSELF} -d {ITSELF} -j MASQUERADE"
+
+
+@pytest.mark.parametrize("arrives", ["p1", "b0"])
+@pytest.mark.parametrize(("hairpin", "masked", "seen", "told"), [
+    (False, False, True, (HAIRPIN, MASQUERADE)), (False, True, True, (HAIRPIN,)),
+    (True, False, True, (MASQUERADE,)), (True, True, True, ()), (False, True, False, ()),
+])  # fmt: skip
+def test_a_container_that_asks_its_own_published_address(
+    arrives: str, hairpin: bool, masked: bool, seen: bool, told: tuple[str, ...]
+) -> None:
+    """The bridge has the frame translated already where the port is known."""
+    mac = "02:00:00:00:00:09"
+    ports = [link("b0", 3, kind="bridge"), port("p1", 10, master="b0", hairpin=hairpin)]
+    tables = frame(
+        links=[*(one for one in SOUND["links"] if one.interface != "b0"), *ports],
+        fdb=[Entry("p1", mac, "", 0, "b0", "learned")],
+        neighbour_states=[neighbour_states.Row("b0", ITSELF, 4, "reachable", mac)],
+        nft_hooks=[nft_hooks.Row("ip", "nat", "pre", "prerouting", -100, "nat", drops=False),
+                   nft_hooks.Row("ip", "nat", "post", "postrouting", 100, "nat", drops=False)],
+        nft_rules=[GIVEN, *([MASKED] if masked else [])],
+        sysctls=[sysctls.Row("net.bridge.bridge-nf-call-iptables", str(int(seen)))],
+        interface_sysctls=[switches("all", 1), switches("a0", 1), switches("b0", 1)],
+    )  # fmt: skip
+    bridged = arrives == "p1"
+    if bridged and not seen:
+        return
+    way = went(ITSELF if bridged else NEAR, tables, origin=ITSELF, arrives=arrives, port=80)
+    found = way.decider
+    if not told:
+        assert found is None or "its own destination" not in found.saw
+        return
+    assert found is not None
+    assert f"{ITSELF} is its own destination" in found.saw
+    assert ("(hairpin off)" in found.saw) is (HAIRPIN in told)
+    assert [one in found.change for one in (HAIRPIN, MASQUERADE)] == [
+        one in told for one in (HAIRPIN, MASQUERADE)
+    ]

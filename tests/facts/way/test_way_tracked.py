@@ -1,6 +1,7 @@
 """Entries of connection tracking: a client beside the server, and an older translation."""
 
 from dataclasses import replace
+from ipaddress import ip_address
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,12 +9,12 @@ import pytest
 from folded import folded
 from way_tables import FAR, NEAR, SOUND, frame, link, route, switches, went
 
-from nettop.collect import neighbour_states, sysctls
+from nettop.collect import neighbour_states, sockets_tcp, sysctls
 from nettop.collect.nft_hooks import Row as Hook
 from nettop.collect.nft_rules import Row as Rule
 from nettop.collect.translated import Row as Entry
 from nettop.facts.kinds.way import WayFact, build
-from nettop.facts.way import Way
+from nettop.facts.way import HIDDEN, Way
 from nettop.frame.rates import Frame
 
 SEEN: Any = SimpleNamespace(more={}, flows=())
@@ -184,10 +185,58 @@ def test_all_clients_whose_source_is_not_translated_are_one_finding() -> None:
 @pytest.mark.parametrize(("rules", "more"), [
     ((FOR_OTHER, FOR_ALL), {}),  # it is translated
     ((FOR_GONE, FOR_ALL), {}),
-    ((), {}),  # another router translates
+    ((), {"routes": (route("198.51.100.0/24", "a0", "10.0.0.254"),)}),
     ((replace(FOR_GONE, does=(*named(b"eth"), ("masq",))),), {"to": "10.2.0.9"}),  # of several
     ((FOR_OTHER,), {"to": "10.2.0.9"}),  # both are private
     ((FOR_OTHER,), {"routes": (route("198.51.100.0/24", "a0", "10.0.0.254"),)}),  # a partner
 ])  # fmt: skip
 def test_a_private_address_is_no_trouble_where_others_may_know_it(rules: Any, more: Any) -> None:
     assert not [one for one in outward(*rules, **more) if one.stops]
+
+
+def test_connections_of_a_private_source_without_an_answer_are_told_without_a_rule_too() -> None:
+    """Not where an answer from elsewhere shows that another router translates."""
+    (one,) = outward()
+    assert one.stops
+    assert one.decider.endswith(
+        f"as it is: no rule of this host translates it, and 2 connections of it to {ABROAD} get no "
+        "answer: who is asked there may have no route back to 10.1.0.0/24, or drop private sources"
+    )
+    assert one.change.startswith(
+        "iptables -t nat -A POSTROUTING -s 10.1.0.0/24 -o a0 -j MASQUERADE"
+    )
+    silent = [Entry("tcp", INNER, port, ABROAD, 443, ABROAD, 443, INNER, answered=False)
+              for port in (1, 2)]  # fmt: skip
+    other = "198.51.100.7"
+    opened = Entry("tcp", INNER, 9, other, 443, other, 443, INNER, answered=True)
+    assert facts(*silent, opened, rules=()) == [(f"{ABROAD}:443", False)]
+
+
+@pytest.mark.parametrize("to", [ABROAD, "10.0.0.9"])
+def test_sockets_of_a_container_that_repeat_their_syn_tell_it_without_tracking(to: str) -> None:
+    blank: dict[str, Any] = dict.fromkeys(sockets_tcp.Row.__dataclass_fields__)
+    row = sockets_tcp.Row(**{**blank, "inode": 70, "local": INNER, "local_port": 1, "remote": to,
+                             "remote_port": 443, "state": "syn-sent", "total_retrans": 3,
+                             "namespace": 4})  # fmt: skip
+    way = went(to, seen(rules=(), netns_tcp=[row]), port=443, origin=INNER)
+    assert way.suspect is not None
+    assert "1 connection of it to" in way.suspect.saw
+    (doubt,) = [one for one in went(to, seen(rules=()), port=443, origin=INNER).of(HIDDEN)
+                if one.place == "masked"]  # fmt: skip
+    assert doubt.saw.startswith(f"whether {to} has a way back to 10.1.0.0/24: the private source ")
+
+
+@pytest.mark.parametrize(("source", "suspect", "hidden"), [
+    ("10.0.0.77", True, False), (NEAR, False, False), ("203.0.113.5", False, True),
+])  # fmt: skip
+def test_a_source_that_is_no_address_of_this_host_is_told_with_its_rule(
+    source: str, suspect: bool, hidden: bool
+) -> None:
+    raw = ip_address(source).packed.hex()
+    snat = Rule("ip", "nat", "post", 6, (("immediate", 1, raw), ("nat", 0, 1)))
+    way = went(ABROAD, seen(rules=(snat,)), port=443, origin=INNER)
+    said = f"gives the packets the source {source}, which no interface of this host has"
+    assert bool(way.suspect and said in way.suspect.saw) is suspect
+    assert any(said in one.saw for one in way.of(HIDDEN)) is hidden
+    told = outward(snat, returns_to=source)
+    assert [one.stops for one in told] == ([True] if source != NEAR else [])

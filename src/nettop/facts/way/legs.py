@@ -376,7 +376,8 @@ def unreplied(host: Host) -> Iterator[Trouble]:
     """
     groups: dict[tuple[str, str, int], list[Row]] = {}
     for row in host.frame.rows("translated"):
-        sent_on = not (row.moved or host.local(row.to)) and row.returns_to == row.origin
+        shown = row.returns_to == row.origin or not host.local(row.returns_to)
+        sent_on = not (row.moved or host.local(row.to)) and shown
         ours = row.protocol != "tcp" or host.local(row.origin)
         if not ours and (sent_on or (row.moved and _near(host, row))):
             groups.setdefault((row.origin, row.to, row.port), []).append(row)

@@ -42,6 +42,7 @@ CALLS: Final = {
 WALKED: Final = 16  # of other namespaces those of whom it is looked up how they come here
 SILENCE: Final = "gets no answer"  # an attempt that its program gave up
 RETRIES: Final = 2  # repetitions of a segment without an answer: one may be lost by chance
+TOGETHER: Final = 3  # sockets of one client that wait for one end: attempts may end before a repeat
 
 
 _Place: TypeAlias = tuple[str, int, str]
@@ -261,8 +262,14 @@ def _elsewhere(host: Host, facts: Facts | None) -> Iterator[_Part]:
     every = frame.rows("netns_tcp")
     stuck = {one.inode: one.id for one in (facts.flows if facts is not None and every else ())
              if one.protocol == "tcp" and one.namespace is not None and _stuck(one)}  # fmt: skip
-    rows = [row for row in every if row.inode in stuck
-            or (row.state == "syn-sent" and (row.total_retrans or 0) >= RETRIES)]  # fmt: skip
+    waits = Counter((row.namespace, row.local, row.remote, row.remote_port) for row in every
+                    if row.state == "syn-sent")  # fmt: skip
+    rows = [
+        row for row in every if row.inode in stuck or (
+            row.state == "syn-sent" and ((row.total_retrans or 0) >= RETRIES or waits[
+                row.namespace, row.local, row.remote, row.remote_port] >= TOGETHER)
+        )
+    ]  # fmt: skip
     if not rows:
         return
     networks, spaces, who = main_routes(frame), names(frame), owners(frame)

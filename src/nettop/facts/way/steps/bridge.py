@@ -109,8 +109,12 @@ def _crossed(leg: Leg, name: str, bridge: str) -> Iterator[Step]:
     others = [one for one in others if one.interface == there] or others
     apart = [one.interface for one in others if port.isolated and one.isolated]
     if not others:
+        shut = [one for one in leg.host.links.values() if one.master == bridge and one is not port]
+        change = f"ip link set PORT master {bridge} up, for the port to {leg.question.to}"
+        if shut:
+            change = _opened(shut[0], bridge) if shut[0].up else raised(shut[0])
         yield Step("bridge", STOPS, f"no other port of the bridge {bridge} forwards",
-                   f"bridge link show master {bridge}")  # fmt: skip
+                   f"bridge link show master {bridge}", change)  # fmt: skip
     elif apart:
         verdict = STOPS if len(apart) == len(others) else SUSPECT
         yield _apart([name, *apart], bridge, verdict)

@@ -6,19 +6,16 @@ nf_nat_inet_fn()): datagrams that a client sends from one port never end it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Final
 
 from ....collect.nft_rules import Row as RuleRow
 from ....collect.translated import Row
-from ....collect.ways import Question
 from ...flow_words import end
-from ..chains import MASKS, numbered, passed, placed, shown, tabled
-from ..flow import PASSES, STOPS, SUSPECT, Host, Step, inside, network
+from ..chains import MASKS, passed
+from ..flow import PASSES, STOPS, SUSPECT, Step, inside
 from ..legs import OUT, THROUGH, Leg, entries
-from ..lookup import lookup
-from ..packet import Packet, interfaces
+from ..packet import Packet
 
 PLACE: Final = 5
 _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links to a common network
@@ -27,7 +24,6 @@ _NEAR: Final = ("", "bond", "bridge", "team", "veth", "vlan")  # kinds of links 
 def look(leg: Leg) -> Iterator[Step]:
     """Where the packets go instead, and whether the answers come back by this host."""
     if leg.by is None or leg.was is None:
-        yield from _private(leg)
         return
     if leg.back:
         yield from _hairpin(leg)
@@ -74,7 +70,7 @@ def _hairpin(leg: Leg) -> Iterator[Step]:
     if link.kind == "bridge" and any(one.name == calls and one.value == "1" for one in rows):
         return
     seen = [one for one in entries(leg.host, was) if one.sent_to == leg.flow.to]
-    masked = _sourced(leg)
+    masked = sourced(leg)
     if masked or (masked is None and not seen) or any(_returned(one) for one in seen):
         return
     family = f"ip{version}"
@@ -89,7 +85,7 @@ def _hairpin(leg: Leg) -> Iterator[Step]:
     )  # fmt: skip
 
 
-def _sourced(leg: Leg, leaves: str = "") -> RuleRow | bool | None:
+def sourced(leg: Leg, leaves: str = "") -> RuleRow | bool | None:
     """The rule that replaces the source of a forwarded flow, whose answers the part is of, or not.
 
     None: whether one does depends on what is not known here. `leaves`: as if it left by another
@@ -106,89 +102,3 @@ def _sourced(leg: Leg, leaves: str = "") -> RuleRow | bool | None:
         if ended.verdict == "nat":
             return ended.rule or True
     return None if any(what in ("nat", MASKS) for *_, does in ends for _, what in does) else False
-
-
-_PRIVATE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")  # RFC 1918
-_OUT_INDEX, _OUT_NAME = 5, 7  # NFT_META_OIF, NFT_META_OIFNAME
-_SOURCE: Final = 0  # NFT_NAT_SNAT
-
-
-def _private(leg: Leg) -> Iterator[Step]:
-    """A private address that goes out as it is, on a host with rules that translate others.
-
-    A doubt: the router beyond may translate it. Who has a route for that network of its own may
-    know a route back, so only what leaves by a default route counts.
-    """
-    host, client, to, name = leg.host, leg.question.to, leg.flow.to, leg.question.arrives
-    if leg.back and leg.role == THROUGH and (renamed := _renamed(leg)):
-        rule, before = renamed
-        yield Step(
-            "masked", SUSPECT, f"{numbered(rule)} ({tabled(rule)}) translates the source of what "
-            f"leaves by {before}, which this host does not have; packets leave by {name} with "
-            "their own source", shown(rule),
-            f"correct {before} to {name} in that rule, or {_masks(rule, name)}",
-        )  # fmt: skip
-        return
-    own = [f"{one.address}/{one.prefix}" for one in host.addresses]
-    there = any(inside(to, net) for net in (*_PRIVATE, *own))
-    if (
-        not leg.back
-        or leg.role != THROUGH
-        or there
-        or not any(inside(client, net) for net in _PRIVATE)
-    ):
-        return
-    masks = [one for one in host.frame.rows("nft_rules") if any(
-        words[0] == "masq" or words[:2] == ("nat", _SOURCE) for words in one.does)]  # fmt: skip
-    out = lookup(host, Question(to, client, leg.hop.interface or "")).routes
-    usual = bool(out) and not network(out[0].to).prefixlen
-    if not masks or not usual or _sourced(leg) is not False:
-        return
-    rule = masks[0]
-    by = _outward(host, rule)
-    limit = f"what leaves by {by}" if by else "others"
-    yield Step(
-        "masked", SUSPECT, f"the private source address {client} leaves by {name} as it is: no "
-        f"rule of this host translates it, and {numbered(rule)} ({tabled(rule)}) is for {limit}",
-        shown(rule), _masks(rule, name),
-    )  # fmt: skip
-
-
-def _masks(rule: RuleRow, name: str) -> str:
-    """The rule for another interface."""
-    if rule.old:
-        return f"iptables -t nat -A {rule.chain} -o {name} -j MASQUERADE"
-    return f'nft add rule {placed(rule)} oifname "{name}" masquerade'
-
-
-def _renamed(leg: Leg) -> tuple[RuleRow, str] | None:
-    """The rule that would translate the source if the way out had the name of no interface here.
-
-    The way out is that of a default route: others may know a way back to this network.
-    """
-    host, rules = leg.host, leg.host.frame.rows("nft_rules")
-    usual = any(row.interface == leg.question.arrives and not network(row.to).prefixlen
-                for row in host.fib)  # fmt: skip
-    if not usual or _sourced(leg) is not False:
-        return None
-    names = {name for rule in rules for side, name in interfaces(rule.does) if side == "leaves"}
-    for name in sorted(names.difference(host.links)):
-        rule = _sourced(leg, name)
-        if isinstance(rule, RuleRow):
-            return rule, name
-    return None
-
-
-def _outward(host: Host, rule: RuleRow) -> str:
-    """The interface to which a rule is limited, by which packets leave; empty: none."""
-    key = 0
-    for name, *words in rule.does:
-        if name == "meta":
-            key = int(words[0])
-        elif name == "cmp" and key in (_OUT_INDEX, _OUT_NAME) and words[1] == 0:
-            raw = bytes.fromhex(str(words[2]))
-            number = str(int.from_bytes(raw, sys.byteorder))
-            link = host.numbered.get(number)
-            index = link.interface if link is not None else f"interface {number}"
-            return index if key == _OUT_INDEX else raw.rstrip(b"\0").decode(errors="replace")
-    return ""
