@@ -44,6 +44,7 @@ PLACELESS: Final = (
     "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2",
     "epoll_create1", "ioctl", "open", "openat",
 )  # fmt: skip
+SPARE: Final = 0.05  # of the connections opened meanwhile at the same address or port
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 # processes of one name: a service that is started again and again, or a tool, is one
 RESTARTS: Final = 3
@@ -91,6 +92,11 @@ class Call:
         "the program opened a connection to the same port elsewhere meanwhile, as one does that "
         "tries several addresses of a name at a time (RFC 8305)", default=False,
     )  # fmt: skip
+    gets_on: bool = gauge(
+        "the program works on beside these: nearly all of its connections to the same address or "
+        "port opened meanwhile, or, of those that clients reset, no fewer carry data",
+        default=False,
+    )
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
     file: bool = gauge("it is of a file: it, its file system or its device refuses", default=False)
 
@@ -125,7 +131,7 @@ def build(frame: Frame, facts: Facts) -> tuple[Call, ...]:
     every = None if active is None or passive is None else active + passive
     host = Host.of(frame)
     calls = (
-        _call(key, entries, opened, every, host)
+        _call(key, entries, opened, every, host, facts)
         for key, entries in found.items() if not _of_clients(key[2:], entries)
     )  # fmt: skip
     return tuple(one for one in calls if one.kind != RETURNED or _lost(one))
@@ -145,9 +151,39 @@ def _of_clients(failed: tuple[str, str], entries: list[Entry[Any]]) -> bool:
     """
     if failed != ENDED and not (failed[0] in READS and failed[1] == "ECONNRESET"):
         return False
+    return _by_clients(entries)
+
+
+def _by_clients(entries: list[Entry[Any]]) -> bool:
+    """Whether the other ends are clients: each has a port of its own, a server one for all."""
     ports = {entry.now.port for entry in entries}
     events: int = sum(entry.now.events for entry in entries)
     return 2 * len(ports) > events
+
+
+def _gets_on(
+    key: tuple[str, int, str, str], entries: list[Entry[Any]], opened: Counter[tuple[str, ...]],
+    facts: Facts, per_s: float | None,
+) -> bool:  # fmt: skip
+    """Whether these are the end that the program can miss, as one server of several, or a client.
+
+    A balancer asks again and again whether a server is back that it does not use meanwhile. Who
+    leaves a page ends what is sent of it: the connections of the others carry data.
+    """
+    _, pid, call, error = key
+    tried = {_tried(entry.now) for entry in entries}
+    events: int = sum(entry.now.events for entry in entries)
+    if call == "connection" and error not in ("EPIPE", "GIVEN_UP"):
+        alike = {(who, which) for _, who, *place, _ in tried for which in place if which}
+        other = sum(count for one, count in opened.items() if one not in tried and one[0] == call
+                    and alike & {(one[1], one[2]), (one[1], one[3])})  # fmt: skip
+        return events < SPARE * other
+    if call not in SENDS or error not in ("ECONNRESET", "EPIPE") or not _by_clients(entries):
+        return False
+    ends = {(entry.now.address, entry.now.port) for entry in entries}
+    serves = [one for one in facts.flows if one.pid == pid and (one.tx_per_s or 0.0) > 0.0
+              and (one.remote, str(one.remote_port)) not in ends]  # fmt: skip
+    return per_s is not None and len(serves) >= HALF * per_s
 
 
 def _users(frame: Frame) -> dict[tuple[str, str], tuple[str, int]]:
@@ -225,7 +261,7 @@ def _tried(row: failed_calls.Row) -> tuple[str, ...]:
 
 def _call(
     key: tuple[str, int, str, str], entries: list[Entry[Any]],
-    opened: Counter[tuple[str, ...]], every: float | None, host: Host,
+    opened: Counter[tuple[str, ...]], every: float | None, host: Host, facts: Facts,
 ) -> Call:  # fmt: skip
     frame = host.frame
     process, pid, call, error = key
@@ -263,6 +299,7 @@ def _call(
     means, cause, advice = (
         _exact(text, pid, ends, given) for text in (said.means, said.cause, said.advice)
     )
+    per_s = total(grown(entry, "events") for entry in entries)
     if error == "EMFILE" and (held := leak(frame, pid)):
         means, advice = f"{means}: {held}", f"{CURE}. {advice}"
     line = named(frame, first.address.removeprefix("::ffff:"), first.pid)
@@ -273,7 +310,8 @@ def _call(
         to=most(places) or ("the call has none" if call in PLACELESS else "not known"),
         addresses=addresses, peers=tuple(dict.fromkeys(peers)),
         called=call if file else f"{call} {given}".rstrip(), by=by, events=events, file=file,
-        per_s=total(grown(entry, "events") for entry in entries), share=share,
+        per_s=per_s, share=share,
+        gets_on=_gets_on(key, entries, opened, facts, per_s),
         opened=every if said.kind == ABORTED else None,
         beside=any((how, who, at) in others for how, who, _, at, _ in tried),
         raises=(*((CUT,) if here else ()), *said.counters.split()),
