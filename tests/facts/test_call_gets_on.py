@@ -47,15 +47,28 @@ def test_a_server_that_is_off_is_advice_while_the_others_are_used(
     assert severity(REFUSED + others) == [expected]
 
 
+@pytest.mark.parametrize(("many", "port", "expected"), [
+    (9, 8080, "advice"), (8, 8080, "critical"), (9, 8081, "critical"),
+])  # fmt: skip
+def test_connections_that_stay_open_to_the_others_tell_it_too(
+    many: int, port: int, expected: str
+) -> None:
+    flows = many * (SimpleNamespace(pid=7, tx_per_s=None, rx_per_s=9e4, remote="10.0.0.2",
+                                    remote_port=port),)  # fmt: skip
+    assert severity(REFUSED, flows) == [expected]
+
+
 def reset(clients: int) -> str:
     return "".join(
         f"sendto ECONNRESET 1 7 here 10.0.0.2 {50_000 + one} media\n" for one in range(clients)
     )
 
 
-def served(many: int, pid: int = 7) -> tuple[Any, ...]:
+def served(many: int, pid: int = 7, first: int = 40_000) -> tuple[Any, ...]:
     return tuple(
-        SimpleNamespace(pid=pid, tx_per_s=9e4, remote="10.0.0.2", remote_port=40_000 + one)
+        SimpleNamespace(
+            pid=pid, tx_per_s=9e4, rx_per_s=0.0, remote="10.0.0.2", remote_port=first + one
+        )
         for one in range(many)
     )
 
@@ -64,8 +77,7 @@ def served(many: int, pid: int = 7) -> tuple[Any, ...]:
     (served(5), "advice"),
     (served(5, pid=9), "critical"),
     (served(4), "critical"),
-    (tuple(SimpleNamespace(pid=7, tx_per_s=9e4, remote="10.0.0.2", remote_port=50_000 + one)
-           for one in range(9)), "critical"),  # those that are reset
+    (served(9, first=50_000), "critical"),  # those that are reset
 ])  # fmt: skip
 def test_clients_that_leave_are_advice_while_others_are_served(
     flows: tuple[Any, ...], expected: str

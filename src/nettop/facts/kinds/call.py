@@ -45,6 +45,7 @@ PLACELESS: Final = (
     "epoll_create1", "ioctl", "open", "openat",
 )  # fmt: skip
 SPARE: Final = 0.05  # of the connections opened meanwhile at the same address or port
+MANY: Final = 4  # connections there that carry data for each that fails in a second
 AGAIN: Final = 3  # datagrams to one port that ICMP answers: traceroute(8) sends one to each
 # processes of one name: a service that is started again and again, or a tool, is one
 RESTARTS: Final = 3
@@ -94,7 +95,7 @@ class Call:
     )  # fmt: skip
     gets_on: bool = gauge(
         "the program works on beside these: nearly all of its connections to the same address or "
-        "port opened meanwhile, or, of those that clients reset, no fewer carry data",
+        "port opened or carry data meanwhile, or, of those that clients reset, no fewer do",
         default=False,
     )
     raises: tuple[str, ...] = gauge("counters of the host that rise with it", default=())
@@ -171,18 +172,20 @@ def _gets_on(
     leaves a page ends what is sent of it: the connections of the others carry data.
     """
     _, pid, call, error = key
-    tried = {_tried(entry.now) for entry in entries}
-    events: int = sum(entry.now.events for entry in entries)
+    ends = {(entry.now.address, entry.now.port) for entry in entries}
+    carry = [(one.remote, str(one.remote_port)) for one in facts.flows if one.pid == pid
+             and ((one.tx_per_s or 0.0) > 0.0 or (one.rx_per_s or 0.0) > 0.0)]  # fmt: skip
+    serves = [one for one in carry if one not in ends]
     if call == "connection" and error not in ("EPIPE", "GIVEN_UP"):
-        alike = {(who, which) for _, who, *place, _ in tried for which in place if which}
-        other = sum(count for one, count in opened.items() if one not in tried and one[0] == call
-                    and alike & {(one[1], one[2]), (one[1], one[3])})  # fmt: skip
-        return events < SPARE * other
+        addresses, ports = ({one[at] for one in ends} - {""} for at in (0, 1))
+        other = sum(count for (how, who, address, port, _), count in opened.items()
+                    if (how, who) == (call, str(pid)) and (address, port) not in ends
+                    and (address in addresses or port in ports))  # fmt: skip
+        alike = [one for one in serves if one[0] in addresses or one[1] in ports]
+        events: int = sum(entry.now.events for entry in entries)
+        return events < SPARE * other or (per_s or len(alike)) < len(alike) / MANY
     if call not in SENDS or error not in ("ECONNRESET", "EPIPE") or not _by_clients(entries):
         return False
-    ends = {(entry.now.address, entry.now.port) for entry in entries}
-    serves = [one for one in facts.flows if one.pid == pid and (one.tx_per_s or 0.0) > 0.0
-              and (one.remote, str(one.remote_port)) not in ends]  # fmt: skip
     return per_s is not None and len(serves) >= HALF * per_s
 
 
