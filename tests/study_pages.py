@@ -101,12 +101,17 @@ def run(name: str, args: argparse.Namespace) -> None:
     words = dict.fromkeys(word for _, said in measured.values() for word in said)
     if words:
         found["conditions"]["here"]["emulated"] = ", ".join(words)
-    if any(paths.values()):
+    if loss_based(name, any(paths.values())):
         found["conditions"]["here"]["congestion"] = "cubic"
     args.into.mkdir(exist_ok=True)
     (args.into / f"{name}.json").write_text(json.dumps(found, ensure_ascii=False) + "\n")
     count = sum("measured" in row for row in found["rows"])
     print(f"{name}: {count} of {len(found['rows'])}", flush=True)
+
+
+def loss_based(name: str, far: bool) -> bool:
+    """Whether TCP crosses a queue or a round trip: it has the congestion control of the papers."""
+    return (far or name in LINKS["rate"]) and study.load(name).tool != "capture"
 
 
 def possible(of: study.Study, rows: Sequence[dict[str, Any]], speed: float) -> None:
@@ -133,7 +138,7 @@ def run_path(name: str, rtt: float, args: argparse.Namespace) -> tuple[dict[str,
                 str(args.repeats), "--warmup", f"{args.warmup:g}", "--no-ends",
                 "--json"]  # fmt: skip
         argv += ["--only", args.only] if args.only else []
-        argv += ["--congestion", "cubic"] if rtt else []  # the loss-based one of the papers
+        argv += ["--congestion", "cubic"] if loss_based(name, bool(rtt)) else []
         done = subprocess.run(argv, capture_output=True, text=True,
                               env={**os.environ, "XDG_STATE_HOME": state}, check=False)  # fmt: skip
     named = done.stdout.replace(" ".join(place.far), "the other host")
@@ -151,7 +156,7 @@ def pages() -> None:
         if file.exists():
             found[name] = told(name, json.loads(file.read_text(encoding="utf-8")))
     for name, result in found.items():
-        result["notes"] += study_points.notes(name, found, LINKS["direction"])
+        result["notes"] += study_points.notes(name, found, LINKS["direction"], LINKS["before"])
         kept = json.dumps(result, ensure_ascii=False)
         (RESULTS / f"{name}.json").write_text(f"{kept}\n", encoding="utf-8")
     common, lines = study_shared.shared(found), []

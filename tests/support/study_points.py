@@ -77,7 +77,9 @@ def far(found: Found) -> list[str]:
     return [name for name in found if all(p.rtt_ms for p in study.load(name).points)]
 
 
-def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[str]:
+def notes(
+    name: str, found: Found, directions: Mapping[str, str], bases: Mapping[str, str]
+) -> Iterator[str]:
     """What the page of a study adds: repetitions, pages of the same runs, the direction."""
     of = study.load(name)
     own = {state(of, point) for point in of.points}
@@ -100,11 +102,16 @@ def notes(name: str, found: Found, directions: Mapping[str, str]) -> Iterator[st
     ]  # fmt: skip
     if twins:
         yield f"Here: the same states as in {', '.join(twins)}; in brackets the round trip there."
-    yield f"Here: the direction of the paper: {direction(name, found, directions)}."
+    yield f"Here: the direction of the paper: {direction(name, found, directions, bases)}."
 
 
-def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
-    """At which changes of the paper those here went the same way: all runs of both states apart."""
+def direction(
+    name: str, found: Found, directions: Mapping[str, str], bases: Mapping[str, str]
+) -> str:
+    """At which changes of the paper those here went the same way: all runs of both states apart.
+
+    `bases`: of a page whose states are all changed that with the same points before the change.
+    """
     rows = {row["point"]: row for row in found[name]["rows"]}
     if not any("measured" in row for row in rows.values()):
         return "not tested, no point has a value"
@@ -115,22 +122,26 @@ def direction(name: str, found: Found, directions: Mapping[str, str]) -> str:
         lost = [row["measured"] > 0 for row in rows.values() if lossy(row)]
         where = f"the points with a value here and a loss in the paper ({len(lost)})"
         return f"seen at {sum(lost)} of {where}" if any(lost) else f"not seen, no loss at {where}"
-    kinds = {point.name: state(study.load(name), point) for point in study.load(name).points}
+    of, first = study.load(name), study.load(bases.get(name, name))
+    kinds = {point.name: state(of, point) for point in of.points}
+    firsts = {point.name: state(first, point) for point in first.points}
+    unchanged = {row["point"]: row for row in found[first.id]["rows"]}
     every = pooled(found)
     changes: dict[str, dict[str, None]] = defaultdict(dict)
     for point, row in rows.items():
-        base = rows.get(row.get("against", ""), {})
+        before = row.get("against", point if first is not of else "")
+        base = unchanged.get(before, {})
         papers = [
             report.comparable(one) or 0.0 if "measured" in one else 0.0 for one in (row, base)
         ]
         if not all(papers) or papers[0] == papers[1]:
             continue
-        here, before = every[kinds[point]], every[kinds[row["against"]]]
-        change = median(here) / median(before)
+        here, earlier = every[kinds[point]], every[firsts[before]]
+        change = median(here) / median(earlier)
         words = SECONDS.sub("", point)
-        if min(map(len, (here, before))) == 1:
+        if min(map(len, (here, earlier))) == 1:
             changes["not resolved, a single run of each state,"][words] = None
-        elif min(here) <= max(before) and min(before) <= max(here):
+        elif min(here) <= max(earlier) and min(earlier) <= max(here):
             changes["not resolved, the ranges of all runs of these states overlap,"][words] = None
         else:
             same = (change > 1) is (papers[0] > papers[1])
