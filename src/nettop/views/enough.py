@@ -152,12 +152,14 @@ def _below(frame: Frame) -> Iterator[str]:
     from ..facts.kinds.call import words as call_words  # after the first paint
 
     drops, calls = collector("drop_reasons"), collector("failed_calls")
+    lost, failures = Counter[tuple[str, str]](), Counter[tuple[str, ...]]()
     for row in frame.rows("drop_reasons"):
         words = drops.words(row.reason, row.place)
         if row.where == "here" and row.packets and not words.normal:
             done = "refused" if drops.answered(row.reason, row.place) else "dropped"
-            yield f"{row.packets} {done} ({row.reason})"
-    failures = Counter[tuple[str, ...]]()
+            lost[done, row.reason] += row.packets
+    for (done, reason), packets in lost.items():
+        yield f"{packets} {done} ({reason})"
     for row in frame.rows("failed_calls"):
         # programs ask local services that need not run, such as nscd, once each
         failed = row.where == "here" and row.error != calls.OPENED and row.address != calls.UNIX
