@@ -47,6 +47,7 @@ class Programs(NamedTuple):
     names: Mapping[int, str]  # of the processes that hold sockets
     questions: Mapping[int, Question]  # that wait for an answer, by process
     asked: Mapping[int, Question]  # of attempts to connect and of datagram sockets, by inode
+    doors: frozenset[int]  # sockets of datagrams without another end: who reads them is at rest
     kept: Mapping[int, tuple[str, Mapping[str, object]]]  # from a CPU: the state, and its words
 
 
@@ -68,14 +69,11 @@ class Standing(NamedTuple):
 
 def programs(frame: Frame, facts: Facts) -> Programs:
     """The tables of a frame by process."""
-    slowed: dict[int, float] = {}
-    refused: dict[int, float] = {}
     forks: dict[int, tuple[str, int]] = {}
     threads: dict[int, list[Any]] = {}
     shares: dict[int, tuple[float, float]] = {}
-    for entry in frame.tables.get("program_states", ()):
-        slowed[entry.now.pid] = entry.rate("slowed") or 0.0
-        refused[entry.now.pid] = entry.rate("refused") or 0.0
+    slowed, refused = ({one.now.pid: one.rate(name) or 0.0 for one in frame.tables.get(
+        "program_states", ())} for name in ("slowed", "refused"))  # fmt: skip
     for row in frame.rows("waits"):
         threads.setdefault(row.pid, []).append(row)
     for entry in frame.tables.get("threads", ()):
@@ -87,8 +85,9 @@ def programs(frame: Frame, facts: Facts) -> Programs:
     woken = frozenset(one.now.tid for one in frame.tables.get("threads", ()) if one.rate("runs"))
     states = {row.pid: row for row in frame.rows("program_states")}
     names = {row.pid: row.name for row in frame.rows("socket_owners") if row.pid}
+    doors = frozenset(row.inode for row in frame.rows("sockets_udp") if not row.remote_port)
     return Programs(states, slowed, refused, threads, shares, woken, forks,
-                    connections(frame, states), names, *_questions(frame),
+                    connections(frame, states), names, *_questions(frame), doors,
                     contended.kept(frame, facts, STARVED))  # fmt: skip
 
 
@@ -242,6 +241,7 @@ def _waits(
         file = f" of {one.object}" if one.type == "file" else ""
         name = _CALLS.get(one.kind, "")
         name = "disk" if one.state == "D" or (file and name != "locked") else name
+        name = "" if name == "reads" and _inode(one.object) in known.doors else name
         if name == "blocked":
             # else by the end of its connection; who runs between goes on: its reader is only slow
             if one.tid not in known.woken and (one.drains or one.type == "pipe"):

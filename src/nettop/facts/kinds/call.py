@@ -172,11 +172,15 @@ def _gets_on(
     leaves a page ends what is sent of it: the connections of the others carry data.
     """
     _, pid, call, error = key
+    opens = call == "connection" and error not in ("EPIPE", "GIVEN_UP")
+    sends = call in SENDS and error in ("ECONNRESET", "EPIPE") and _by_clients(entries)
+    if not opens and not sends:
+        return False
     ends = {(entry.now.address, entry.now.port) for entry in entries}
     carry = [(one.remote, str(one.remote_port)) for one in facts.flows if one.pid == pid
              and ((one.tx_per_s or 0.0) > 0.0 or (one.rx_per_s or 0.0) > 0.0)]  # fmt: skip
     serves = [one for one in carry if one not in ends]
-    if call == "connection" and error not in ("EPIPE", "GIVEN_UP"):
+    if opens:
         addresses, ports = ({one[at] for one in ends} - {""} for at in (0, 1))
         other = sum(count for (how, who, address, port, _), count in opened.items()
                     if (how, who) == (call, str(pid)) and (address, port) not in ends
@@ -184,8 +188,6 @@ def _gets_on(
         alike = [one for one in serves if one[0] in addresses or one[1] in ports]
         events: int = sum(entry.now.events for entry in entries)
         return events < SPARE * other or (per_s or len(alike)) < len(alike) / MANY
-    if call not in SENDS or error not in ("ECONNRESET", "EPIPE") or not _by_clients(entries):
-        return False
     return per_s is not None and len(serves) >= HALF * per_s
 
 
