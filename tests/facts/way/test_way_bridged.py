@@ -142,6 +142,13 @@ def test_a_silent_interface_with_an_address_of_its_network_elsewhere(mode: int, 
     assert saw in said
 
 
+def test_the_first_address_of_a_network_is_of_no_host() -> None:
+    """A plugin of containers gives it to its tunnel, beside the bridge that has the network."""
+    tunnel = addresses.Row("flannel.1", "10.0.0.0", 32, 4, "global")
+    way = went(NEAR, frame(addresses=[*SOUND["addresses"], tunnel]), origin=FAR, arrives="a0")
+    assert not [step for step in way.steps if step.place == "arp"]
+
+
 @pytest.mark.parametrize(("kind", "noarp", "doubt"), [(1, True, True), (1, False, False),
                                                       (65534, True, False)])  # fmt: skip
 def test_an_interface_without_arp_is_not_found(kind: int, noarp: bool, doubt: bool) -> None:

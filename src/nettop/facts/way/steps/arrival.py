@@ -12,7 +12,7 @@ from ....collect.links import Row as LinkRow
 from ....collect.ways import Question
 from ....terms.text import few
 from ....terms.units import many
-from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside
+from ..flow import HIDDEN, PASSES, STOPS, SUSPECT, Step, address, inside, network
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..lookup import REFUSALS, routed
 from .neighbour import ETHERNET
@@ -129,13 +129,18 @@ def _answers(leg: Leg, name: str) -> Iterator[Step]:
         return
     yield from _led_elsewhere(leg, name, to)
     mode, key = leg.host.strongest(name, "arp_ignore")
-    near = next((f"{one.address}/{one.prefix}" for one in leg.host.addresses
+    near = next((network(f"{one.address}/{one.prefix}") for one in leg.host.addresses
                  if one.address == to and one.interface == name), None)  # fmt: skip
-    for one in leg.host.addresses if near else ():
+    for one in leg.host.addresses if leg.role == IN else ():
         alone = one.family == 4 and one.prefix == 32 and one.interface != name
-        if alone and inside(one.address, near) and mode in _OWN:
+        # the first address of a network is of no host: a tunnel of containers may have it
+        if near is None or not alone or not inside(one.address, f"{near}"):
+            continue
+        if one.address == f"{near.network_address}":
+            continue
+        if mode in _OWN:
             yield _unasked(one.address, one.interface, name, mode, key)
-        elif alone and inside(one.address, near):
+        else:
             yield Step(
                 "arp", SUSPECT, f"{one.address}, an address of {one.interface}, is in the network "
                 f"of {name}: another host there that has it gets no answer (martian source)",
