@@ -83,7 +83,7 @@ class RefreshPolicy:
         quiet = rest and frame is not None and self._quiet(frame)
         self.unseen = QUIET if quiet else UNSEEN
         resting = () if _first(frame) else _slow() if quiet else collect.resting()
-        waits = dict.fromkeys(set(resting).difference(shown), self.unseen)
+        waits = dict.fromkeys(set(resting).difference(() if quiet else shown), self.unseen)
         if frame is not None and not self._unknown(frame):
             waits["socket_owners"] = REST
         return waits
