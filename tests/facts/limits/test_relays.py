@@ -38,6 +38,19 @@ def test_a_program_that_sends_on_waits_for_its_other_connection(
         assert "10.0.0.9:80" in found.stage.because
 
 
+@folded(("rate", "more", "stage"), [
+    (5e7, {}, "application"),  # each thread has a client of its own, which sends requests
+    (1e8, {}, "relay"),  # what one client sends, the others get
+    (5e5, {"local_port": 5002}, "application"),  # hardly a byte comes
+])  # fmt: skip
+def test_another_client_whose_request_a_thread_waits_for_is_no_relay(
+    rate: float, more: dict[str, Any], stage: str
+) -> None:
+    one, port = row("recvfrom", "input", "socket:[99]"), {"local_port": 5001, **more}
+    found = flow(limits(lambda s: relayed(s, one, IDLE, ROOM, {"bytes_received": rate}, port)))
+    assert found.stage.stage == stage
+
+
 @folded(("call", "of", "unsent", "stage"), [
     ("sendto", "socket:[99]", 0, "relay"),
     ("epoll_wait", "", 90_000, "relay"),
@@ -61,8 +74,9 @@ def relayed(
     """A program with the flow of the tests and a second one, with 10.0.0.9."""
     tables = moment(s, rates=rates, gauges=gauges, ran=0.05, more={"waits": [one]})
     counts = {name: int(rate * s) for name, rate in other.items()}
-    second = socket(inode=99, cookie=99, local_port=5002, remote_port=80,
-                    **{"remote": "10.0.0.9", **GAUGES, **ROOM, **counts, **more})  # fmt: skip
+    second = socket(inode=99, cookie=99, remote_port=80,
+                    **{"remote": "10.0.0.9", "local_port": 5002, **GAUGES, **ROOM, **counts,
+                       **more})  # fmt: skip
     return {
         **tables,
         "sockets_tcp": [*tables["sockets_tcp"], second],

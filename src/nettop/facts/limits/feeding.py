@@ -13,10 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from ...terms import units
-from ..flow_words import end
-from ..flow_words import name as flow_name
-from ..kinds.flow import Flow
-from . import halts, sampled
+from . import halts, passing, sampled
 from .halts import COUNTED
 from .looks import Look
 from .sampled import (
@@ -43,8 +40,6 @@ OFTEN: Final = 0.8  # of the samples
 DEEP: Final = 8  # programs that are followed, one behind the other
 WRITES: Final = 0.1  # of wall time in a call that sends: less is nothing that stops it
 LATE: Final = 0.5  # of wall time: the other end neither has data to confirm nor is it on its way
-ALIKE: Final = 0.25  # of the larger rate: the difference of two flows that carry the same data
-DNS: Final = 53  # the port of a name server
 EARLY: Final = 4.0  # wakeups in the time after which it would wake by itself
 # what a program at the other end of a pipe does if it limits one that waits for several things: who
 # reads messages of a receiver sleeps as well, by a timer too
@@ -85,7 +80,7 @@ def _cause(look: Look, pids: Sequence[int], seen: frozenset[int]) -> Cause | Non
     if stage == RUNS and len(seen) > 1:
         return _of_core(look, pids[0], name, thread)
     if stage == SOCKET:
-        found = _relays(look, name, thread, SOCKET) or _datagrams(look, name, thread)
+        found = passing.on(look, name, thread, SOCKET) or passing.datagrams(look, name, thread)
         if found is not None or len(seen) > 1:
             return found
         found = _asked(look, name, thread)
@@ -208,7 +203,7 @@ def _of_events(look: Look, name: str, thread: Shares, seen: frozenset[int]) -> C
         return _behind(found, f"{why}for events")
     if row.call.startswith("io_") and (moved := _moved(look, name, thread)) is not None:
         return moved
-    asked = _relays(look, name, thread, EVENTS)
+    asked = passing.on(look, name, thread, EVENTS)
     if asked is None and len(seen) == 1:
         asked = _asked(look, name, thread)
     if asked is None and look.sends and row.type == "pipe" and thread.feeds:
@@ -263,56 +258,6 @@ def _moved(look: Look, name: str, thread: Shares) -> Cause | None:
     return Cause("disk-read" if look.sends else "disk-write", name, share, why,
                  sampled.carried(look.rate, share, held, direct=direct),
                  how=sampled.how(held) if held is not None else "")  # fmt: skip
-
-
-def _relays(look: Look, name: str, thread: Shares, kind: str) -> Cause | None:
-    """A program that passes data on, and waits for its other connection.
-
-    The call tells the socket. Of one that waits for events it is the only flow that carries about
-    as much the other way: one into which more waits to be sent, or one from another host.
-    """
-    row, share = thread.rows[kind], units.share(thread.parts[kind])
-    others = [
-        one for one in look.facts.flows
-        if one.pid == row.pid and one.protocol == "tcp" and look.flow is not None
-        and one.inode != look.flow.inode
-        and (row.object == f"socket:[{one.inode}]" if kind == SOCKET else _pair(look, one))
-    ]  # fmt: skip
-    if len(others) != 1:
-        return None
-    remote = end(others[0].remote, others[0].remote_port)
-    if kind == SOCKET:
-        does = "for data of" if look.sends else "until it can send to"
-        why = f"{name} waits {share} of the time {does} {remote}"
-    else:
-        why = f"{name} waits {share} of the time for events, and "
-        why += f"sends on what {remote} sends" if look.sends else f"{remote} takes no more"
-    return Cause("relay", name, thread.parts[kind], why, other=flow_name(others[0]))
-
-
-def _datagrams(look: Look, name: str, thread: Shares) -> Cause | None:
-    """A program that waits for datagrams: for a name server, or for what it passes on."""
-    row, part = thread.rows[SOCKET], thread.parts[SOCKET]
-    if not row.port or not look.sends:
-        return None
-    why = f"{name} waits {units.share(part)} of the time for datagrams (UDP) "
-    if not row.remote:
-        return Cause("relay", name, part, f"{why}at port {row.port}")
-    why += f"of {end(row.remote, row.port)}"
-    if row.port == DNS:
-        return Cause("request", name, part, f"{why}, a name server")
-    return Cause("relay", name, part, why)
-
-
-def _pair(look: Look, other: Flow) -> bool:
-    """Whether a flow of the same program may be the one that goes on with this one."""
-    flow = look.flow
-    if flow is None or (look.sends and other.remote == flow.remote):
-        return False
-    rates = (flow.tx_per_s, other.rx_per_s) if look.sends else (flow.rx_per_s, other.tx_per_s)
-    here, there = (one or 0.0 for one in rates)
-    alike = min(here, there) > 0.0 and abs(here - there) <= ALIKE * max(here, there)
-    return alike and bool(look.sends or other.notsent)
 
 
 def _asked(look: Look, name: str, thread: Shares) -> Cause | None:
