@@ -1,5 +1,6 @@
 """Traffic of others: what limits it, or that nothing here does."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,7 +60,9 @@ def test_a_port_carries_traffic_of_others_where_its_bridge_carries_little() -> N
     assert forwarded(replace(facts, nics=(port, bridge))) == {("tap0", "rx")}
 
 
-def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Limit:
+def full(
+    idle: tuple[float, ...], soft: float, packets: tuple[float, ...], ports: Sequence[Limit] = ()
+) -> Limit:
     """What limits a port of a router where python takes what the interrupts leave of each core."""
     facts = router(1e5, 1e5)
     cores = tuple(replace(facts.cores[0], cpu=cpu, processed=each)
@@ -70,7 +73,7 @@ def full(idle: tuple[float, ...], soft: float, packets: tuple[float, ...]) -> Li
             for cpu, part in enumerate(idle)}  # fmt: skip
     window.add(Frame(1.0, 1.0, {}), (), load)
     window.take(1.0, {cpu: {f"python[{cpu}]": 100 - soft - part} for cpu, part in enumerate(idle)})
-    nics, forwards = [WAY, OTHER], forwarded(facts)
+    nics, forwards = ports or [WAY, OTHER], forwarded(facts)
     return Interfaces().build(nics, (), forwards=forwards, cpu=spent(window, facts))[0]
 
 
@@ -100,10 +103,15 @@ def test_cores_without_time_limit_what_is_forwarded(
     assert scene.facts is not None
     marked = [bar for bar in bars(scene.facts, one) if bar.limits]
     assert [bar.stage for bar in marked] == ["core"]
-    for rate, known in ((one.rate, one.stage.how), (1e4, None)):
-        limits = (replace(one, rate=rate),)
-        assert labelled(replace(scene.facts, limits=limits)).host.crowd == known
+    assert labelled(replace(scene.facts, limits=(one,))).host.crowd == one.stage.how
     assert f"full, by {one.stage.how};" in one.stage.because
+
+
+def test_a_trickle_waits_for_no_core() -> None:
+    """It needs hardly any time: what fills the cores says nothing of it."""
+    little = [replace(port, rate=9e4) for port in (WAY, OTHER)]
+    one = full((0.0, 1.0), 8.0, (9e4, 9e4), little)
+    assert words.limited(one) == "forwarded traffic, which nothing here limits"
 
 
 def test_acknowledgments_do_not_wait_for_the_cores_where_something_limits_their_data() -> None:

@@ -27,7 +27,7 @@ from ...collect.threads import LATE
 from ...terms.dataclass import dataclass
 from ...terms.text import few
 from .. import Facts, contended
-from ..flow_words import MOST
+from ..flow_words import MOST, QUIET
 from ..kinds.awaited import Awaited
 from ..kinds.nic import Nic
 from . import Limit, Reading
@@ -225,7 +225,8 @@ class Interfaces:
                 out.append(as_flow(one, named))
             elif one.namespace is None and (one.nic, one.direction) in forwards:
                 cause = _cause(one, (*nics, *flows))
-                if cpu is None or cause is not None or _answers(one, nics):
+                little = (one.rate or 0.0) < QUIET or _answers(one, nics)
+                if cpu is None or cause is not None or little:
                     out.append(_forwarded(one, cause))
                 else:
                     out.append(_spent(one, cpu, nics))

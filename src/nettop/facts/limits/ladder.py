@@ -148,7 +148,7 @@ def labelled(facts: Facts) -> Facts:
     Of the many flows of a busy host only the busiest are judged; the others have no limit. What
     takes the cores for which forwarded packets wait is at the host.
     """
-    waits = (one for one in facts.limits if words.spent(one) and (one.rate or 0.0) >= QUIET)
+    waits = (one for one in facts.limits if words.spent(one))
     if (first := next(waits, None)) is not None:
         facts = replace(facts, host=replace(facts.host, crowd=first.stage.how))
     known = {(one.namespace, one.target): one for one in facts.limits if one.over == "flow"}
