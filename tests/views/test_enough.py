@@ -214,7 +214,8 @@ def test_a_setting_that_an_older_recording_lacks_is_said_and_the_rest_is_judged(
 
 def test_what_is_too_small_to_report_is_said_instead_of_a_clean_bill() -> None:
     drops = (
-        "1.0\nNO_SOCKET 1 f here 2 udp 53\nNO_SOCKET 1 f here 2 udp 54\nNO_SOCKET 9 f elsewhere - - -\n"
+        "1.0\nNO_SOCKET 1 f here 2 udp 53\nNO_SOCKET 1 f here 2 udp 54\n"
+        "NO_SOCKET 9 f elsewhere - - -\n"
         "OTHERHOST 9 f here 2 ip -\n"
     )
     calls = (

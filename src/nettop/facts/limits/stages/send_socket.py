@@ -284,6 +284,8 @@ def _congestion(look: Look, *, slow_reader: bool) -> Iterator[Reading]:
 
 def _window(look: Look) -> Iterator[Reading]:
     """The peer's window: small for the round trip (rwnd), or closed by a slow reader (peer)."""
+    if share(_unanswered(entry.now) for entry in look.tcp) >= 0.5:
+        return  # what has no answer fills it, whoever reads
     held = look.part("rwnd_limited")
     offered, rtt = look.now("snd_wnd"), look.now("min_rtt") or look.now("rtt")
     allowed = formulas.window_cap(offered, rtt / 1e6) if offered and rtt else None
@@ -306,6 +308,11 @@ def _window(look: Look) -> Iterator[Reading]:
     reach = _grows(look, allowed, rtt) if allowed and rtt else None
     yield Reading("rwnd", "there", "window that the peer offers", "reported", why, held, capacity,
                   held, reach, piece=piece)  # fmt: skip
+
+
+def _unanswered(row: Any) -> bool:
+    """Whether segments are repeated without an answer, and the window is open."""
+    return bool(row.backoff and row.unacked and (row.snd_wnd or 0) >= (row.mss or 1))
 
 
 def _window_sent(row: Any) -> bool:
