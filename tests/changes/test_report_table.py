@@ -127,6 +127,11 @@ def test_enter_confirms_the_pending_changes(
     assert told is (not answer and bool(entries))
 
 
+def test_a_change_that_the_journal_lacks_stays_as_it_was_told() -> None:
+    told, book = (replace(BASE, id=None, state="refused"), BASE), Book()
+    assert report.follow(book, told) == told  # type: ignore[arg-type]
+
+
 def test_ctrl_c_reverts_at_once(monkeypatch: pytest.MonkeyPatch, asked: list[Any]) -> None:
     def interrupted(_left: Any, _text: str) -> bool:
         raise KeyboardInterrupt

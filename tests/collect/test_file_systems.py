@@ -13,6 +13,7 @@ from nettop.host.record import Record
 from nettop.host.recording import Replay
 from nettop.host.source import STATVFS, Live
 
+ANSWER = "4096 16 0 0 100 9\n"  # of statvfs()
 MOUNTS = """\
 30 22 0:41 / /srv rw - tmpfs tmpfs rw
 31 22 0:50 / /net rw - nfs4 server:/ rw
@@ -31,7 +32,7 @@ def host(root: Path, flags: str = "0100001", mount: str = "30", path: str = "/sr
     return str(process.parents[1])
 
 
-def rows(root: str, answer: Any = "4096 16 0 0 100 9\n") -> list[file_systems.Row]:
+def rows(root: str, answer: Any = ANSWER) -> list[file_systems.Row]:
     class Asked(Live):
         def text(self, path: str) -> str:
             if not path.startswith(STATVFS):
@@ -58,9 +59,9 @@ def test_a_file_that_is_written_leads_to_its_file_system(tmp_path: Path) -> None
 
 
 @folded(("more", "answer"), [
-    ({"flags": "0100000"}, ""),  # it is read only
-    ({"mount": "31"}, ""),  # a server has it
-    ({"path": "socket:[9]"}, ""),
+    ({"flags": "0100000"}, ANSWER),  # it is read only
+    ({"mount": "31"}, ANSWER),  # a server has it
+    ({"path": "socket:[9]"}, ANSWER),
     ({}, FileNotFoundError(2, "closed")),
     ({}, "4096 16"),
     ({}, "a b c d e f"),

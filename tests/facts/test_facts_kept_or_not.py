@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 import pytest
+from folded import folded
 from varied import difference, every
 from whole_host import MOVING, STILL, Vary, declared, tables
 
@@ -74,11 +75,12 @@ def test_what_is_kept_is_what_would_be_made_anew(group: int) -> None:
     ("pci", 1, "width", 1), ("addresses", 0, "interface", "eth1"), ("links", 2, "mtu", 1500),
     ("link_stats", 3, "rx_dropped", 7),
 ])  # fmt: skip
-def test_an_interface_without_traffic_is_made_anew_when_its_port_is_another_one(
-    table: str, number: int, field: str, value: Any
+@folded("counters", [{("link_stats", 2): None}, {}])
+def test_an_interface_is_made_anew_when_its_port_is_another_one(
+    counters: Vary, table: str, number: int, field: str, value: Any
 ) -> None:
-    """eth1 has neither interrupts nor counters here, so that nothing else tells of the change."""
-    rests: dict[tuple[str, int], Any] = {("interrupts", 4): None, ("link_stats", 2): None}
+    """eth1 has no interrupts and, first, no counters, so that nothing else tells of the change."""
+    rests: dict[tuple[str, int], Any] = {("interrupts", 4): None, **counters}
     change = {**rests, (table, number): {field: value}}
     steps: list[Vary] = [rests, rests, change, change, rests]
     both = zip(built(steps, keeps=True), built(steps, keeps=False), strict=True)

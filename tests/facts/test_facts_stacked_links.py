@@ -5,7 +5,7 @@ from typing import Any
 
 from nic_tables import FOUR, Tables, joined, link
 
-from nettop.collect import netclass
+from nettop.collect import netclass, netns_links
 from nettop.facts.wiring import far_ends, far_mtu
 
 
@@ -26,13 +26,17 @@ def test_the_mtu_of_the_other_end_of_a_veth() -> None:
     rows = [
         link("v0", kind="veth", link="v1", mtu=1500),
         link("v1", kind="veth", link="v0", mtu=9000),
-        link("v2", kind="veth", mtu=1500),  # the other end is in a namespace
+        link("v2", 5, kind="veth", mtu=1500, peer=2),  # the other end is in a namespace
         link("vlan5", kind="vlan", link="v1", mtu=1500),
     ]
-    nics = {nic.name: nic for nic in joined({"topology": FOUR, "links": rows}).nics}
-    assert [nics[name].peer_mtu for name in ("v0", "v1", "v2", "vlan5")] == [
-        9000, 1500, None, None,
-    ]  # fmt: skip
+    for far, known in (
+        ([], None),
+        ([netns_links.Row(7, "v", 2, 0, 0, 0, 0, 0, 0, 0, 0, peer=5, mtu=9000)], 9000),
+    ):
+        facts = joined({"topology": FOUR, "links": rows, "netns_links": far})
+        assert {nic.name: nic.peer_mtu for nic in facts.nics} == {
+            "v0": 9000, "v1": 1500, "v2": known, "vlan5": None,
+        }  # fmt: skip
 
 
 def test_a_veth_is_the_port_below_a_macvlan_and_a_vlan_but_not_below_a_bridge() -> None:

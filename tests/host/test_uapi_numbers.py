@@ -12,6 +12,7 @@ import pytest
 
 from nettop.collect import routing_rules
 from nettop.host import monitor_guard
+from nettop.host.bpf import arguments
 from nettop.host.netlink import driver, ethtool, legacy, netfilter, route, xfrm
 
 HEADERS = Path("/usr/include/linux")
@@ -92,6 +93,7 @@ def used() -> Iterator[tuple[str, int]]:
         yield f"FRA_{RULE.get(field.name, field.name).upper()}", number
     for name in ("SRC", "IIF", "MARK", "IP_PROTO", "DPORT"):
         yield f"RTA_{name}", getattr(route, name)
+    yield from ((name, number) for (_, number), name in arguments._OPTIONS.items())
     for name in ("NEWPOLICY", "GETPOLICY", "GETSADINFO"):
         yield f"XFRM_MSG_{name}", getattr(xfrm, name)
     yield from (("XFRMA_TMPL", number) for number in xfrm.POLICY)

@@ -253,6 +253,9 @@ def test_a_loss_that_is_small_against_the_gain_is_no_failure() -> None:
         for verdict in ("better", "worse")
     }  # fmt: skip
     assert marks == {"better": "· retransmits", "worse": "✗ retransmits"}
+    assert [kept.result_of({**document, "metric": one}).higher for one in ("rate", "p99")] == [
+        True, False,
+    ]  # fmt: skip
     assert kept.result_of({"kind": "test", "to": "h", "seconds": 1}).title.endswith("1 stream")
 
 

@@ -211,9 +211,14 @@ def test_apply_then_undo_leaves_the_card_as_it_was(
     assert snapshot(card) == before
 
 
-def test_what_falls_with_a_feature_is_told_and_comes_back(
-    card: Card, host: Host, book: Journal
-) -> None:
+def test_a_steering_rule_is_a_struct_of_ethtool(card: Card, host: Host, book: Journal) -> None:
+    apply(plan.plan([("ntuple.rule@eth0/7", "tcp4 dst-port 5001 queue 2")], card), host, book)
+    # flow_type; pdst of struct ethtool_tcpip4_spec in h_u and m_u; ring_cookie, location
+    found = struct.unpack_from("=16xI10x2s70x2s64xQI", card.rules[7])
+    assert found == (1, struct.pack(">H", 5001), b"\xff\xff", 2, 7)
+
+
+def test_what_falls_with_a_feature_comes_back(card: Card, host: Host, book: Journal) -> None:
     change = plan.plan([("feature.tx-checksum-ipv4@eth0", "off")], card)
     (made,) = apply(change, host, book, QUIET)
     assert "also moved: feature.tx-scatter-gather@eth0 on → off" in made.because

@@ -171,4 +171,6 @@ def test_children_of_children_are_found_whatever_they_are_called() -> None:
             assert {outer.pid, inner} <= {one.pid for one in descendants()}
         finally:
             os.kill(inner, signal.SIGKILL)
+        os.waitid(os.P_PID, outer.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert outer.pid not in {one.pid for one in descendants()}
     assert not {outer.pid, inner} & {one.pid for one in descendants()}

@@ -201,6 +201,7 @@ def test_sockperf() -> None:
     assert (found.min, found.p50, found.p99, found.p999, found.max) == (
         25.577, 65.587, 109.071, 168.118, 4130.893,
     )  # fmt: skip
+    assert found.fwhm == pytest.approx(1.75 * (70.183 - 62.061))
     assert (found.count, whole.version) == (8115, "3.7-no.git")
     with pytest.raises(TrialError, match=r"^sockperf: '-i' Invalid address: fd94::2$"):
         sockperf.parse(SOCKPERF_IPV6)

@@ -105,8 +105,9 @@ def wheel(
 def test_over_the_text_of_a_finding_the_wheel_scrolls_the_text() -> None:
     scene = storied()
     view = bound(View(pane="advisor"), scene)
-    after, _ = wheel(view, scene, (120, 24), (100, 10))
+    after, _ = wheel(view, scene, (120, 24), (100, 2))
     assert (after.spot.on, after.spot.top) == (view.spot.on, 1)
+    assert wheel(after, scene, (120, 24), (100, 2), -1)[0] == view
     for _ in range(200):
         after, _ = wheel(after, scene, (120, 24), (100, 10))
     end = after.spot.top

@@ -211,6 +211,7 @@ def test_what_is_kept_is_confirmed_there(tmp_path: Path) -> None:
 
 def test_a_program_that_prints_nothing_is_not_waited_for_without_end(tmp_path: Path) -> None:
     held = Held(("env",), ["sleep", "1000"])
+    assert os.getsid(held._process.pid) != os.getsid(0)  # Ctrl-C is not for it
     with pytest.raises(HostLostError, match="did not answer within 0 s"):
         held.line(0.0)
     with pytest.raises(HostLostError, match=r"did not answer within 0\.1 s"):

@@ -44,7 +44,7 @@ class Row:
     port: int = label("its port")
     waiting: int = gauge(
         "connections on which nothing ever came, two seconds or more after data was sent",
-        "connections", default=0,
+        "connections",
     )  # fmt: skip
     fresh: int = gauge(
         "of these, those opened in the last minute on which all was sent at once", "connections",

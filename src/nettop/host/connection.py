@@ -69,7 +69,6 @@ class Connection:
     ) -> None:
         """Start a reader behind the prefix `words`, which then answers `asks`; HostLostError."""
         self.name = safe(" ".join(words))
-        self.root = False
         self.bytes = 0  # received
         self.exchanges = 0  # round trips; the start is one
         self.used = self._sent = time.monotonic()

@@ -321,8 +321,7 @@ def both(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> 
 
 def _left(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The findings and below them the silent rules."""
-    least = min(len(rows) + 1 + len(_folded(scene, view)), max(2, height * 2 // 3))
-    out = findings(scene, view, rows, width, least)
+    out = findings(scene, view, rows, width, max(2, height * 2 // 3))
     return [*out, *rest(scene, width, height - len(out))]
 
 

@@ -18,6 +18,7 @@ from nettop.facts.way.flow import Host
 from nettop.frame.rates import Entry, Frame
 
 DROP, ACCEPT = ("immediate", 0, "0:"), ("immediate", 0, "1:")
+IPV6 = ("meta", 1, 1), ("cmp", 1, 0, "86dd")
 UDP = ("meta", 16, 1), ("cmp", 1, 0, "11")
 PORT9 = (*UDP, ("payload", 1, 2, 2, 2), ("cmp", 1, 0, "0009"))
 USER = ("meta", 10, 1), ("lookup", "banned", 1, 0)
@@ -64,7 +65,7 @@ def test_a_rule_that_the_packet_may_match_is_named(does: tuple[Any, ...]) -> Non
 
 
 @pytest.mark.parametrize(("does", "seen", "hook", "family"), [
-    ((*PORT9, DROP), SEEN, "input", "inet"),
+    ((*PORT9, DROP), SEEN, "input", "inet"), ((*IPV6, DROP), SEEN, "input", "inet"),
     ((DROP,), SEEN, "output", "inet"),  # it arrived
     ((DROP,), SENT, "input", "inet"),
     ((DROP,), SEEN, "input", "ip6"), ((DROP,), SEEN, "input", "arp"),

@@ -1,4 +1,4 @@
-"""Calls that set up network interfaces, and that open the devices of TUN, TAP and vhost.
+"""Calls that set up interfaces or ask for one, and that open the devices of TUN, TAP and vhost.
 
 netdevice(7); include/uapi/linux/sockios.h; drivers/net/tun.c, __tun_chr_ioctl(). Other commands of
 ioctl(2) and other files are left out before anything of them is stored. What a program asks by
@@ -17,6 +17,7 @@ CALLS: Final = {"ioctl": (16, 29), "open": (2, -1), "openat": (257, 56)}  # as `
 COMMANDS: Final = {
     0x400454CA: "TUNSETIFF", 0x890B: "SIOCADDRT", 0x8914: "SIOCSIFFLAGS", 0x8916: "SIOCSIFADDR",
     0x891C: "SIOCSIFNETMASK", 0x8922: "SIOCSIFMTU", 0x8924: "SIOCSIFHWADDR", 0x89A2: "SIOCBRADDIF",
+    0x8913: "SIOCGIFFLAGS", 0x8921: "SIOCGIFMTU", 0x8933: "SIOCGIFINDEX",
 }  # fmt: skip
 _UNNAMED: Final = "SIOCADDRT"  # of struct rtentry, which begins with an address
 _PATHS: Final = {"open": 0, "openat": 1}  # the place of the path among the arguments
