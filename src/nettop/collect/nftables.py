@@ -90,7 +90,7 @@ class Row:
     chain: str = label("chain")
     rule: str = label("handle (nft -a list ruleset), number in the chain of iptables, or policy")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
-    limited: bool = gauge("drops what exceeds a rate limit", default=False)
+    limited: bool = gauge("drops what exceeds a limit", default=False)
     packets: int | None = counter(
         "packets dropped; unknown: it does not count them", "packets", default=None
     )

@@ -28,7 +28,7 @@ class Firewall:
 
     id: str = label("family, table, chain and handle, e.g. inet/filter/input/7")
     hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
-    limited: bool = gauge("drops what exceeds a rate limit", default=False)
+    limited: bool = gauge("drops what exceeds a limit", default=False)
     drops: float | None = maybe("packets dropped", "packets/s")
     share: float | None = maybe(
         "packets dropped / packets of the busiest interface and those dropped before one", "ratio"
