@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from nettop.trials import report
 
 MANY = 3  # pages that say the same
+NEARLY = 0.9  # of the pages
 DIRECTION = "the direction of the paper: "  # each page says it itself
 _Key = TypeVar("_Key")
 Found = Mapping[str, Mapping[str, Any]]  # by study its result
@@ -24,7 +25,7 @@ class Shared(NamedTuple):
 
 
 def shared(found: Found) -> Shared:
-    """What at least three pages share; of the conditions here, what all do."""
+    """What at least three pages share; of the conditions here, what nearly all do."""
     pairs: dict[tuple[str, str], list[str]] = defaultdict(list)
     said: dict[str, list[str]] = defaultdict(list)
     for name in sorted(found, key=_order):
@@ -50,7 +51,7 @@ def _sentences(one: Mapping[str, Any]) -> tuple[str, ...]:
 def _common(every: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     first, *others = every
     return {key: value for key, value in first.items()
-            if all(key in one and one[key] == value for one in others)}  # fmt: skip
+            if sum(one.get(key) == value for one in others) >= NEARLY * len(others)}  # fmt: skip
 
 
 def short(one: Mapping[str, Any], common: Shared) -> dict[str, Any]:
@@ -60,7 +61,8 @@ def short(one: Mapping[str, Any], common: Shared) -> dict[str, Any]:
     conditions = {
         "published": {key: value for key, value in published.items()
                       if (key, report.condition(value)) not in common.published},
-        "here": {key: value for key, value in here.items() if key not in common.here},
+        "here": {key: value for key, value in here.items()
+                 if key not in common.here or value != common.here[key]},
     }  # fmt: skip
     return {**one, "requires": [], "notes": kept,
             "conditions": {name: some for name, some in conditions.items() if some}}  # fmt: skip
@@ -75,7 +77,7 @@ def page(one: Mapping[str, Any], common: Shared) -> str:
 def words(common: Shared) -> str:
     """The part of README with all of it."""
     here = (_pair(key, report.condition(value)) for key, value in common.here.items())
-    lines = [f"- All pages, here: {', '.join(here)}"]
+    lines = [f"- All pages that do not say otherwise, here: {', '.join(here)}"]
     for names, pairs in _by_pages(common.published):
         lines.append(f"- {names}, published: {', '.join(_pair(*pair) for pair in pairs)}")
     for names, sentences in _by_pages(common.sentences):

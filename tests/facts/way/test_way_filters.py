@@ -113,6 +113,15 @@ def test_the_set_of_a_rule_that_may_drop_is_asked_for_the_address() -> None:
     assert way.suspect.command == f"nft get element inet t banned '{{ {FAR} }}'"
 
 
+def test_a_rule_that_counts_and_has_dropped_nothing_is_not_the_one() -> None:
+    counted = [Drop("NETFILTER_DROP", "nft_do_chain", "here", "", "tcp", "80", 9)]
+    for packets, doubt in ((0, False), (9, True)):
+        tested = [Nftables("inet", "t", "c", "2", "output", packets=packets, tests="string")]
+        rules = ruled((*PORT80, ("lookup",), DROP), drop_reasons=counted, nftables=tested)
+        way = went(FAR, rules, port=80)
+        assert (way.suspect is not None and "may drop" in way.suspect.saw) is doubt
+
+
 def test_what_a_rule_of_the_older_iptables_tests_is_told_though_it_is_not_read() -> None:
     counted = [Drop("NETFILTER_DROP", "nf_hook_slow", "here", "", "tcp", "80", 9)]
     tested = [Nftables("iptables", "filter", "INPUT", "1", "input", tests="in a set of ipset")]

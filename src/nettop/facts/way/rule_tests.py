@@ -11,7 +11,7 @@ from ...collect.nft_rules import Row as RuleRow
 from ...frame.rates import Frame
 from ...terms import units
 from .chains import named, place
-from .flow import address
+from .flow import Host, address
 from .legs import IN, Leg
 
 _SET: Final = re.compile(r"ip6? ([sd])addr (?:!= )?@([^ ,]+)")  # of what a rule tests
@@ -65,6 +65,13 @@ def listed(leg: Leg, rule: RuleRow) -> tuple[str, str]:
                 has = f"{rule.family} {rule.table} {row.set} '{{ {one} }}'"
                 return f": its set {row.set} has {one}", f"nft delete element {has}"
     return "", ""
+
+
+def spares(host: Host, rule: RuleRow) -> bool:
+    """Whether the rule counts what it drops, and has dropped nothing."""
+    where = f"{rule.family}{'tables' * rule.old}", rule.table, rule.chain, str(rule.handle)
+    return any((one.family, one.table, one.chain, one.rule) == where and one.packets == 0
+               for one in host.frame.rows("nftables"))  # fmt: skip
 
 
 def few_ports(frame: Frame) -> str | None:

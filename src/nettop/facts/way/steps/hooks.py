@@ -29,7 +29,7 @@ from ..chains import (
 from ..flow import FILTERED, HIDDEN, PASSES, RENAMED, STOPS, SUSPECT, Step, address
 from ..legs import BRIDGED, IN, OUT, THROUGH, Leg
 from ..packet import ESTABLISHED, INVALID, MARKS, MAY_MARK, NEW, UNTRACKED, Packet, interfaces
-from ..rule_tests import listed, picks, tested
+from ..rule_tests import listed, picks, spares, tested
 from ..rule_text import written
 
 PLACE: Final = 80
@@ -206,7 +206,9 @@ def _told(
     `left`: the rule that left the flow untracked. `then`: what else a rule's deletion needs.
     """
     show = shown(ended.rule or chain)
-    for rule, what in (one for one in doubts if one[1] != MASKS):
+    spared = [one for one in doubts if one[1] == "drop" and spares(leg.host, one[0])
+              and _dropped(leg)]  # fmt: skip
+    for rule, what in (one for one in doubts if one[1] != MASKS and one not in spared):
         does = {"drop": "drops these packets", "queue": "hands these packets to a program",
                 "nat": "changes the addresses of these packets",
                 MAY_NOTRACK: "leaves these packets untracked"}  # fmt: skip
