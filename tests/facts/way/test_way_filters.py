@@ -1,5 +1,6 @@
 """The packet filter and IPsec on the way: each expression, verdict and policy."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -353,3 +354,10 @@ def test_a_set_may_leave_them_untracked() -> None:
 def test_an_object_that_a_rule_tests_is_not_known(kind: int, *, sure: bool) -> None:
     decider = went(FAR, ruled((("objref", kind, "tenant7"), DROP)), port=80).decider
     assert (decider is not None) is sure
+
+
+@pytest.mark.parametrize(("kind", "stops"), [(1, True), (2, False)])
+def test_a_rule_tests_whether_the_destination_is_of_this_host(kind: int, stops: bool) -> None:
+    of = ("fib", 1, 3, 2), ("cmp", 1, 0, kind.to_bytes(4, sys.byteorder).hex())  # RTN_*
+    way = went(FAR, ruled((*of, DROP)), port=80)
+    assert (way.decider is not None) is stops
