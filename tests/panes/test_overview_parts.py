@@ -110,6 +110,16 @@ def test_interfaces_that_are_not_shown_are_counted_by_their_bridge() -> None:
     assert "21 more, 20 in br0: 9.84 kb/s together" in told
 
 
+def test_the_chosen_interface_takes_the_last_row() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    busy = [replace(scene.facts.nics[1], name=f"p{rate}", per_s=Counters(rx_bytes=rate * 1e6))
+            for rate in (9, 8, 7, 6)]  # fmt: skip
+    scene = replace(scene, facts=replace(scene.facts, nics=tuple(busy)))
+    told = words(interfaces.lines(scene, View().at(on="nic:p6"), 90, 4))
+    assert [one.name for one in busy if one.name in told] == ["p9", "p6"]
+
+
 @pytest.mark.parametrize("carrying", range(4))
 def test_interfaces_are_listed_where_three_carry_data(carrying: int) -> None:
     scene = lossy()
