@@ -66,6 +66,17 @@ def test_counters_of_an_interface_with_its_namespace() -> None:
     assert pods.asked == [f"route/counters@{POD}"]
 
 
+def test_of_a_namespace_with_many_interfaces_the_first_are_read() -> None:
+    class Many(Pods):
+        def netlink(self, request: Request) -> bytes:
+            answers = []
+            for self.index in range(2, 302):
+                answers.append(super().netlink(request))
+            return b"".join(answers)
+
+    assert [row.index for row in read(Many(), known())] == [*range(2, 258)]
+
+
 @pytest.mark.parametrize("dropped", [3, 0])  # 0: no counter has counted anything yet
 def test_a_namespace_that_rests_is_asked_seldom(dropped: int) -> None:
     pods, memory = Pods(), known()
