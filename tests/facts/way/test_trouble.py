@@ -41,6 +41,7 @@ def test_a_failed_call_names_the_decider_and_its_change() -> None:
     assert one.stops
     assert (one.id, one.change) == ("10.2.0.5:53", "ip route del unreachable 10.2.0.0/24")
     assert one.explains == ("dnsd[7]/sendto/EHOSTUNREACH", "10.2.0.5:53")
+    assert one.asks == "10.2.0.5:53 --udp"
 
 
 @pytest.mark.parametrize(("pid", "names", "to", "told"), [

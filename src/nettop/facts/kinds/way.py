@@ -197,7 +197,7 @@ def _asks(flow: Flow) -> str:
     mark = f" --mark {flow.mark:#x}" if flow.mark else ""
     mark += f" --user {flow.user}" if flow.user else ""
     mark += f" --oif {flow.leaves}" if flow.leaves else ""
-    udp = " --udp" if flow.arrives and flow.protocol == "udp" else ""
+    udp = " --udp" if flow.protocol == "udp" else ""
     ends = () if flow.source_port else (flow.origin, flow.arrives)
     place = "%".join(one for one in ends if one)
     return f"{flow.name}{f' --from {place}' if place else ''}{mark}{udp}"
